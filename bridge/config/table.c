@@ -149,10 +149,11 @@ const struct config_key CONFIG_KEYS[] = {
      .least = 1 << 20,
      .most = (int64_t)1 << 46,
      .initial = "64MiB",
-     .help = "Limit for the table of cancels in force of a process, about 20 bytes each. The process "
-             "grows by up to 32 bytes for each. A cancel stays in force for about as long as the "
-             "longest level that its lane uses. When the share of a lane is full, its next cancels "
-             "are refused (cancels_full)."},
+     .help =
+         "Limit for the table of cancels in force of a process, about 20 bytes each. The process "
+         "grows by up to 32 bytes for each. A cancel stays in force for about as long as the "
+         "longest level that its lane uses. When the share of a lane is full, its next cancels "
+         "are refused (cancels_full)."},
     {.name = "cancel_on_tombstone",
      .type = TYPE_SWITCH,
      AT(cancel_on_tombstone),

@@ -13,9 +13,9 @@ from processes import free_port
 from table import STATED, Row
 
 COUNT, RATE, PAUSE_S = 1_000_000, 20_000, 60
-MOST = 1.15        # of the time that the rate needs
-MEMORY_MIB = 256   # the default of the key memory
-FIXED_MIB = 150    # deploy/helm/delaybridge/values.yaml: 16, 6 for each lane, and 0.6 for each of 144 level partitions
+MOST = 1.15        # times the time that the rate needs.
+MEMORY_MIB = 256   # The default of the key memory.
+FIXED_MIB = 150    # as deploy/helm/delaybridge/values.yaml computes it for 8 lanes
 
 
 def command(config: Path, *words: str) -> dict:
