@@ -84,6 +84,43 @@ def restart(world: World) -> str:
     return "max_delay changes pods, replicas does not"
 
 
+# OpenShift's restricted-v2 chooses these fields itself, or forbids them. Its volumes are these kinds.
+CHOSEN = {"runAsUser", "runAsGroup", "fsGroup", "supplementalGroups", "seLinuxOptions", "sysctls"}
+HOST = {"hostNetwork", "hostPID", "hostIPC", "hostUsers"}
+VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
+
+
+def against_restricted(pod: dict) -> list[str]:
+    """Returns the faults of a pod by OpenShift's SCC restricted-v2."""
+    faults = [f"pod: {field}" for field in (CHOSEN & set(pod["securityContext"])) | (HOST & set(pod))]
+    for each in pod["containers"] + pod.get("initContainers", []):
+        has = each["securityContext"]
+        faults += [f"{each['name']}: {field}" for field in CHOSEN & set(has)]
+        if has.get("allowPrivilegeEscalation") is not False or has["capabilities"] != {"drop": ["ALL"]} or has.get("privileged"):
+            faults.append(f"{each['name']}: {has}")
+        faults += [f"{each['name']}: host port" for port in each.get("ports", ()) if "hostPort" in port]
+    faults += [f"volume {v['name']}" for v in pod.get("volumes", ()) if not VOLUMES & set(v)]
+    return faults
+
+
+@part("chart.openshift", quick=True)
+def openshift(world: World) -> str:
+    """OpenShift's restricted SCC accepts each pod: with openshift true, and with auto on its API."""
+    del world
+    count = 0
+    for values in VALUES:
+        for more in (("--set", "openshift=true"), ("--set", "openshift=auto", "--api-versions", "security.openshift.io/v1")):
+            for document in rendered(values, *more):
+                pod = document.get("spec", {}).get("template", {}).get("spec") if document["kind"] != "Pod" else document["spec"]
+                if pod and "containers" in pod:
+                    count += 1
+                    require(not (wrong := against_restricted(pod)), f"{document['kind']} with {values.name}, {more[1]}: {wrong}")
+    plain = the(rendered(CHART / "ci" / "least.yaml"), "Deployment")["spec"]["template"]["spec"]
+    require(sorted(against_restricted(plain)) == ["pod: fsGroup", "pod: runAsGroup", "pod: runAsUser"],
+            f"elsewhere: {against_restricted(plain)}")
+    return f"{count} pods"
+
+
 @part("chart.alerts", quick=True)
 def same_alerts(world: World) -> str:
     """PrometheusRule and dashboard of the chart are those of deploy/prometheus and deploy/grafana."""
@@ -116,10 +153,10 @@ def config(world: World) -> str:
         file: Path = world.folder / f"chart-{values.name}"
         text = the(rendered(values), "ConfigMap")["data"]["delaybridge.yaml"]
         secrets = world.folder / "secrets"
-        secrets.mkdir(exist_ok=True)
-        for key in ("username", "password", "ca.crt"):
-            (secrets / key).write_text("x")
-        file.write_text(text.replace("/run/secrets/delaybridge", str(secrets)))
+        for named in re.findall(r"/run/secrets/(\S+)", text):
+            (secrets / named).parent.mkdir(parents=True, exist_ok=True)
+            (secrets / named).write_text("x")
+        file.write_text(text.replace("/run/secrets", str(secrets)))
         run(world.binary, "explain", "1m", "-c", file)
         file.write_text(file.read_text().replace("targets:", "tragets:"))
         done = subprocess.run([world.binary, "explain", "1m", "-c", file], capture_output=True, text=True, check=False)

@@ -19,6 +19,7 @@ import membership  # noqa: F401  pylint: disable=unused-import
 import monitoring  # noqa: F401  pylint: disable=unused-import
 import package  # noqa: F401  pylint: disable=unused-import
 import units  # noqa: F401  pylint: disable=unused-import
+import values  # noqa: F401  pylint: disable=unused-import
 import versions  # noqa: F401  pylint: disable=unused-import
 from parts import PARTS, ROOT, Failed, Part, Skip, World
 from tools import fresh

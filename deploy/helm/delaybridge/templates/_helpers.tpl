@@ -22,6 +22,22 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{ include "delaybridge.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* The annotations of an object, or nothing. Takes (list $ MAP...): the first map that has a key wins. Those of all
+objects come last. */}}
+{{- define "delaybridge.annotations" -}}
+{{- $root := first . }}
+{{- $all := dict }}
+{{- range append (rest .) $root.Values.commonAnnotations }}
+{{- $all = merge $all (deepCopy (. | default dict)) }}
+{{- end }}
+{{- with $all }}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 
 {{- define "delaybridge.serviceAccount" -}}
@@ -69,6 +85,31 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
 {{- end }}
 
+{{/* The Secrets of Kafka, as a list: volume, name, path, values, files. */}}
+{{- define "delaybridge.secrets" -}}
+{{- $all := list }}
+{{- with .Values.credentials }}
+{{- if .existingSecret }}
+{{- $all = append $all (dict "volume" "secrets" "name" .existingSecret "path" "/run/secrets/delaybridge" "values" .values "files" .files) }}
+{{- end }}
+{{- range $n, $secret := .secrets }}
+{{- $all = append $all (dict "volume" (printf "secrets-%d" $n) "name" $secret.name "path" (printf "/run/secrets/kafka/%s" $secret.name)
+      "values" ($secret.values | default dict) "files" ($secret.files | default dict)) }}
+{{- end }}
+{{- end }}
+{{- toYaml $all }}
+{{- end }}
+
+{{/* Fails if two Secrets set one property. Takes (list DICT PROPERTY). */}}
+{{- define "delaybridge.once" -}}
+{{- $given := first . }}
+{{- $property := last . }}
+{{- if hasKey $given $property }}
+{{- fail (printf "credentials: %s is set twice" $property) }}
+{{- end }}
+{{- $_ := set $given $property true }}
+{{- end }}
+
 {{/* delaybridge.yaml: config of the values, with credentials as references to files. */}}
 {{- define "delaybridge.config" -}}
 {{- $config := deepCopy .Values.config }}
@@ -79,15 +120,20 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if not $config.targets }}
 {{- fail "config.targets must be set: the topics that may be delivered to" }}
 {{- end }}
-{{- if .Values.credentials.existingSecret }}
-{{- range $property, $key := .Values.credentials.values }}
-{{- $_ := set $kafka $property (dict "file" (printf "/run/secrets/delaybridge/%s" $key)) }}
-{{- end }}
-{{- range $property, $key := .Values.credentials.files }}
-{{- $_ := set $kafka $property (printf "/run/secrets/delaybridge/%s" $key) }}
-{{- end }}
-{{- else if or .Values.credentials.values .Values.credentials.files }}
+{{- if and (not .Values.credentials.existingSecret) (or .Values.credentials.values .Values.credentials.files) }}
 {{- fail "credentials.existingSecret must be set: credentials.values and .files are its keys" }}
+{{- end }}
+{{- $given := dict }}
+{{- range include "delaybridge.secrets" . | fromYamlArray }}
+{{- $path := .path }}
+{{- range $property, $key := .values }}
+{{- $_ := set $kafka $property (dict "file" (printf "%s/%s" $path $key)) }}
+{{- include "delaybridge.once" (list $given $property) }}
+{{- end }}
+{{- range $property, $key := .files }}
+{{- $_ := set $kafka $property (printf "%s/%s" $path $key) }}
+{{- include "delaybridge.once" (list $given $property) }}
+{{- end }}
 {{- end }}
 {{- $_ := set $config "kafka" $kafka }}
 {{- $topics := $config.topic_settings | default dict }}
@@ -113,35 +159,45 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- int $grace }}
 {{- end }}
 
-{{/* The security contexts of each pod and container of the chart. */}}
+{{/* "true" on OpenShift, whose restricted SCC chooses user, group and fsGroup. */}}
+{{- define "delaybridge.openshift" -}}
+{{- if eq (toString .Values.openshift) "auto" }}
+{{- .Capabilities.APIVersions.Has "security.openshift.io/v1" }}
+{{- else }}
+{{- .Values.openshift }}
+{{- end }}
+{{- end }}
+
+{{/* The security context of each pod of the chart. */}}
 {{- define "delaybridge.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-seccompProfile: {type: RuntimeDefault}
+{{- $context := deepCopy .Values.podSecurityContext }}
+{{- if eq (include "delaybridge.openshift" .) "true" }}
+{{- $context = omit $context "runAsUser" "runAsGroup" "fsGroup" }}
+{{- end }}
+{{- toYaml $context }}
 {{- end }}
 
-{{- define "delaybridge.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: {drop: [ALL]}
-{{- end }}
-
-{{/* The mounts of configuration and secrets. The volumes take (dict "root" $ "configMap" NAME "secret" NAME). */}}
+{{/* The mounts of configuration and Secrets. The volumes take (dict "root" $ "configMap" NAME "secret" NAME). */}}
 {{- define "delaybridge.mounts" -}}
 - {name: config, mountPath: /etc/delaybridge, readOnly: true}
-{{- if .Values.credentials.existingSecret }}
-- {name: secrets, mountPath: /run/secrets/delaybridge, readOnly: true}
+{{- range include "delaybridge.secrets" . | fromYamlArray }}
+- {name: {{ .volume }}, mountPath: {{ .path }}, readOnly: true}
+{{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
 {{- end }}
 {{- end }}
 
 {{- define "delaybridge.volumes" -}}
+{{- $other := .secret }}
 - name: config
   configMap: {name: {{ .configMap }}}
-{{- if .root.Values.credentials.existingSecret }}
-- name: secrets
-  secret: {secretName: {{ .secret | default .root.Values.credentials.existingSecret }}, defaultMode: 0440}
+{{- range include "delaybridge.secrets" .root | fromYamlArray }}
+- name: {{ .volume }}
+  secret: {secretName: {{ ternary $other .name (and (eq .volume "secrets") (not (empty $other))) }}, defaultMode: 0440}
+{{- end }}
+{{- with .root.Values.extraVolumes }}
+{{ toYaml . }}
 {{- end }}
 {{- end }}
 
@@ -169,7 +225,7 @@ serviceAccountName: {{ .account }}
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
-securityContext: {{- include "delaybridge.podSecurity" . | nindent 2 }}
+securityContext: {{- include "delaybridge.podSecurity" .root | nindent 2 }}
 containers:
   - name: {{ .name }}
     image: {{ include "delaybridge.image" .root }}
@@ -178,7 +234,10 @@ containers:
     {{- with .root.Values.extraEnv }}
     env: {{- toYaml . | nindent 6 }}
     {{- end }}
-    securityContext: {{- include "delaybridge.containerSecurity" . | nindent 6 }}
+    {{- with .root.Values.envFrom }}
+    envFrom: {{- toYaml . | nindent 6 }}
+    {{- end }}
+    securityContext: {{- toYaml .root.Values.securityContext | nindent 6 }}
     resources:
       requests: {cpu: 50m, memory: 64Mi}
       limits: {memory: 128Mi}

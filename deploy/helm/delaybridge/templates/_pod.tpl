@@ -4,13 +4,13 @@
 metadata:
   annotations:
     checksum/config: {{ include "delaybridge.config" . | sha256sum }}
-    {{- with .Values.podAnnotations }}
+    {{- with merge (deepCopy .Values.podAnnotations) .Values.commonAnnotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
   labels:
     {{- include "delaybridge.selector" . | nindent 4 }}
     app.kubernetes.io/component: bridge
-    {{- with .Values.podLabels }}
+    {{- with merge (deepCopy .Values.podLabels) .Values.commonLabels }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
@@ -29,7 +29,7 @@ spec:
     - name: delaybridge
       image: {{ include "delaybridge.image" . }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
-      args: [run]
+      args: {{- include "delaybridge.runArgs" . | nindent 8 }}
       env:
         - {name: DELAYBRIDGE_LISTEN, value: "{{ .Values.address }}:{{ int .Values.port }}"}
         {{- include "delaybridge.adminEnv" . | nindent 8 }}
@@ -43,11 +43,19 @@ spec:
         {{- with .Values.extraEnv }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
+      {{- with .Values.envFrom }}
+      envFrom: {{- toYaml . | nindent 8 }}
+      {{- end }}
       ports:
         - {name: metrics, containerPort: {{ int .Values.port }}}
         {{- if .Values.admin.enabled }}
         - {name: admin, containerPort: {{ int .Values.admin.port }}}
         {{- end }}
+      {{- with .Values.startupProbe }}
+      startupProbe:
+        httpGet: {path: /livez, port: metrics}
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
       livenessProbe:
         httpGet: {path: /livez, port: metrics}
         {{- toYaml .Values.livenessProbe | nindent 8 }}
@@ -55,7 +63,7 @@ spec:
         httpGet: {path: /readyz, port: metrics}
         {{- toYaml .Values.readinessProbe | nindent 8 }}
       resources: {{- toYaml .Values.resources | nindent 8 }}
-      securityContext: {{- include "delaybridge.containerSecurity" . | nindent 8 }}
+      securityContext: {{- toYaml .Values.securityContext | nindent 8 }}
       volumeMounts: {{- include "delaybridge.mounts" . | nindent 8 }}
         {{- if and .Values.admin.enabled .Values.admin.existingSecret }}
         - {name: admin, mountPath: /run/secrets/delaybridge-admin, readOnly: true}
@@ -86,4 +94,28 @@ spec:
   {{- with .Values.affinity }}
   affinity: {{- toYaml . | nindent 4 }}
   {{- end }}
+{{- end }}
+
+{{/* With Strimzi the pods exist before their topics. */}}
+{{- define "delaybridge.runArgs" -}}
+{{- $wait := .Values.topics.wait | default (ternary "5m" "0s" (eq .Values.topics.mode "strimzi")) }}
+- run
+{{- if ne (include "delaybridge.ms" $wait) "0" }}
+- --wait-for-topics
+- {{ $wait }}
+{{- end }}
+{{- end }}
+
+{{/* The annotation of Stakater's Reloader, which restarts the pods when one of these Secrets changes. */}}
+{{- define "delaybridge.reloader" -}}
+{{- $names := list }}
+{{- range include "delaybridge.secrets" . | fromYamlArray }}
+{{- $names = append $names .name }}
+{{- end }}
+{{- if and .Values.admin.enabled .Values.admin.existingSecret }}
+{{- $names = append $names .Values.admin.existingSecret }}
+{{- end }}
+{{- if and .Values.reloader $names }}
+secret.reloader.stakater.com/reload: {{ $names | uniq | join "," | quote }}
+{{- end }}
 {{- end }}
