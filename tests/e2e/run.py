@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import admin
+import admin_live
 import admin_properties
 import administered
 import among
@@ -68,7 +69,8 @@ from turns import play_in_turns
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
          everyday, throttled, found, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries,
-         share_groups, spring_topics, paused, known, managed, admin, admin_properties)
+         share_groups, spring_topics, paused, known, managed, admin, admin_live,
+         admin_properties)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name. Of a pair whose modes share the mechanism, one half.
 ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs_exactly", "broker_restart",
@@ -82,7 +84,7 @@ ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs_ex
              "unreadable_exactly", "waiting_millions"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND | \
              order_timeout.ON_DEMAND | restored.ON_DEMAND | events.ON_DEMAND | share_groups.ON_DEMAND | \
              spring_topics.ON_DEMAND | paused.ON_DEMAND | known.ON_DEMAND | managed.ON_DEMAND | \
-             admin.ON_DEMAND | admin_properties.ON_DEMAND
+             admin.ON_DEMAND | admin_live.ON_DEMAND | admin_properties.ON_DEMAND
 # Three brokers each, and faults in a clock's time: first, and each in three places.
 HEAVY = {"smallest_request_limit", "smallest_request_limit_exactly", "three_brokers", "three_brokers_exactly", "chaos",
          "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
