@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The admin API of a running process. It refuses calls without a token, and shows live figures and history. It survives a
-reload, another token, and Kafka that is away."""
+"""The admin API of a running process. It refuses calls without a token, and shows live figures and history. It continues
+after a reload, with another token, and while Kafka is away."""
 from __future__ import annotations
 
 import os
@@ -150,7 +150,7 @@ def refuses_to_start(stage: Stage, words: str, **changes) -> None:
 
 
 def admin_live(stage: Stage) -> str:
-    """The admin API without a token; live figures; a reload, another token, and Kafka that is away."""
+    """The admin API without a token, its live figures, a reload, another token, and Kafka that is away."""
     stage.broker()
     port = stage.spare_port
     token = stage.folder / "token"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Mistakes in the decisions about cancels, events, retries, slow targets, pauses and limits, each planted in a copy of one
-source file. The stories or seeds of the simulator must find each of them, or a suite of units. A mistake that lies between the bridge and its port is in bugs.h.
+source file. The stories or seeds of the simulator must find each of them, or a suite of
+units. A mistake that lies between the bridge and its port is in bugs.h.
 
   mutants.py BUILD [NAME...]    BUILD: the folder of a debug build. Without a NAME: all of them
   mutants.py --cases            the cases of failure, with the stories and planted mistakes of each
