@@ -5,6 +5,12 @@
 
 #include "levels/bytes.h"
 
+#include <stdbool.h>
+
 struct bytes embedded_openapi(void); /* openapi.json */
+
+/* Finds a file of the page, such as "index.html", with its type. It is compressed with gzip.
+   Returns false if there is none. */
+bool embedded_page(const char *name, struct bytes *file, const char **type);
 
 #endif

@@ -46,6 +46,7 @@ struct admin_answer {
     json_t *json;                      /* owned; NULL: file, or no body */
     struct bytes file;                 /* static memory */
     const char *type;                  /* of the body; NULL: application/json */
+    bool gzip;                         /* the file is compressed */
     char location[ADMIN_LOCATION_MAX]; /* of a new job; "": none */
     const char *allow; /* methods of the path, with status 405; owned by the caller */
     int retry_after_s; /* 0: none */

@@ -153,6 +153,8 @@ static void add_headers(struct MHD_Response *response, const struct admin_answer
         MHD_add_response_header(response, ALWAYS[i][0], ALWAYS[i][1]);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
                             answer->type == NULL ? "application/json" : answer->type);
+    if (answer->gzip)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
     if (answer->allow != NULL)
         MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, answer->allow);
     if (answer->location[0] != '\0')

@@ -24,6 +24,8 @@ static const struct api_job_of FIND = {"find", "id key source due sent until lim
                                           "drop-expiry with-cancels dry-run limit rate"};
 
 const struct admin_route API_ROUTES[] = {
+    {"GET", "/", ACCESS_STATIC, READS, NO_BODY, NULL, NULL, api_page},
+    {"GET", "/page/{id}", ACCESS_STATIC, READS, NO_BODY, NULL, NULL, api_page},
     {"GET", "/openapi.json", ACCESS_STATIC, READS, NO_BODY, NULL, NULL, api_openapi},
     {"GET", "/api/v1/status", ACCESS_OPEN, READS, NO_BODY, NULL, NULL, api_status},
     {"GET", "/api/v1/levels", ACCESS_OPEN, READS, NO_BODY, NULL, &LEVELS, api_read},

@@ -237,3 +237,16 @@ void api_openapi(void *ctx, const struct admin_route *route, const struct admin_
     answer->status = 200;
     answer->file = embedded_openapi();
 }
+
+void api_page(void *ctx, const struct admin_route *route, const struct admin_request *request,
+              struct admin_answer *answer)
+{
+    const char *name = request->id[0] == '\0' ? "index.html" : request->id;
+    (void)ctx, (void)route;
+    answer->gzip = embedded_page(name, &answer->file, &answer->type);
+    if (answer->gzip)
+        answer->status = 200;
+    else
+        problem_answer(answer, (struct problem){404, "not_found", NULL}, "%s",
+                       "the page has no such file");
+}

@@ -78,7 +78,7 @@ void api_pace(struct api *api);
 /* api_live.c: the figures of this process. */
 typedef void api_route(void *ctx, const struct admin_route *route,
                        const struct admin_request *request, struct admin_answer *answer);
-api_route api_status, api_history, api_show_config, api_openapi;
+api_route api_status, api_history, api_show_config, api_openapi, api_page;
 api_route api_targets; /* api_targets.c */
 
 /* api_read.c: reads of offsets. route->details: struct api_read_of. */

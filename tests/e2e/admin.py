@@ -114,7 +114,8 @@ def refusals_with_token(api: Api, port: int) -> None:
                     f"{method} {route} with {token!r} answered {answer.status}")
         time.sleep(0.5)  # below the limit of calls
     require(Api(port).raw("GET", "/openapi.json").status == 200, "the file needs a token")
-    for path in ("/", "/api/v1", "/api/v1/status/", "/api/v2/status", "/api/v1/../status", "/%2e%2e/etc/passwd"):
+    for path in ("/page/", "/page/none.js", "/page/../page/main.js", "/api/v1", "/api/v1/status/",
+                 "/api/v2/status", "/api/v1/../status", "/%2e%2e/etc/passwd"):
         require(api.raw("GET", path).status == 404, f"{path} is answered")
     require(api.raw("PUT", "/api/v1/jobs/1").headers["allow"] == "GET, HEAD", "the methods of a job")
     for query in ("?x=1", "?wait_ms=1&wait_ms=2", "?wait_ms", "?wait_ms=5001", "?wait_ms=-1", "?wait_ms=1x"):

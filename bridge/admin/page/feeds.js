@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// feeds: what the page reads from the process, and how often.
+
+import {get} from "./api.js";
+import {Feed} from "./feed.js";
+import {failuresOf} from "./states.js";
+
+const HISTORY_MAX = 3600;
+
+// Adds the newer seconds to the ones that the page has.
+async function loadHistory(old) {
+  const last = old?.at.at(-1);
+  const more = await get(
+    last === undefined ? "history" : `history?since=${encodeURIComponent(last)}`,
+  );
+  if (old === null) return more;
+  const all = {lateness_bounds_ms: more.lateness_bounds_ms};
+  for (const [name, column] of Object.entries(more))
+    if (name !== "lateness_bounds_ms") all[name] = old[name].concat(column).slice(-HISTORY_MAX);
+  return all;
+}
+
+// Rates need two readings. Counters that shrink are those of a restarted process.
+async function loadTargets(old) {
+  const now = await get("targets");
+  const seconds = old === null ? 0 : (Date.parse(now.at) - Date.parse(old.at)) / 1000;
+  for (const target of now.targets) {
+    const before = old?.targets.find((other) => other.entry === target.entry);
+    const grown = (of) =>
+      before === undefined || seconds <= 0 ? null : Math.max(0, of(target) - of(before)) / seconds;
+    target.deliveries_per_s = grown((t) => t.deliveries);
+    target.failures_per_s = grown(failuresOf);
+  }
+  return now;
+}
+
+export const feeds = {
+  status: new Feed(1000, () => get("status")),
+  levels: new Feed(2000, () => get("levels")),
+  forecast: new Feed(5000, () => get("forecast")),
+  deliveries: new Feed(30000, () => get("forecast/deliveries")),
+  targets: new Feed(3000, loadTargets),
+  processes: new Feed(10000, () => get("processes")),
+  history: new Feed(2000, loadHistory),
+  jobs: new Feed(1000, () => get("jobs")),
+  config: new Feed(60000, () => get("config")),
+};
+
+// Reads all shown feeds now: after a token was entered, or when the tab is shown again.
+export function readAll() {
+  for (const feed of Object.values(feeds)) if (feed.listeners.size > 0) feed.read();
+}
+
+document.addEventListener("wake", readAll);

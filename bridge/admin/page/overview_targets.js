@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// overview_targets: the targets with their rates and failures, and the pauses and limits in force.
+
+import {askLimit, askPause, canControl, controlList} from "./control.js";
+import {el, keyed, replace, setText} from "./dom.js";
+import {feeds} from "./feeds.js";
+import {count, rate} from "./format.js";
+import {targetState} from "./states.js";
+import {empty, loading, panel, problemBox, table} from "./parts.js";
+import {foreign} from "./text.js";
+
+// Entries that stand for no topic.
+const OTHERS = {"(none)": "no such target", "(other)": "all others"};
+
+function buttons(entry) {
+  const button = (text, act) =>
+    el(
+      "button",
+      {type: "button", class: "small", "aria-label": `${text} ${entry}`, on: {click: act}},
+      text,
+    );
+  return [button("Pause", () => askPause(entry)), button("Limit", () => askLimit(entry))];
+}
+
+function countsText(counts) {
+  const names = Object.entries(counts);
+  return names.length === 0 ? "–" : names.map(([name, n]) => `${name} ${count(n)}`).join(", ");
+}
+
+function rowOf(controls) {
+  const cells = {
+    name: el("th", {scope: "row"}),
+    rate: el("td", {class: "number"}),
+    all: el("td", {class: "number"}),
+    failures: el("td", {}),
+    deferrals: el("td", {class: "number"}),
+    dead: el("td", {}),
+    state: el("td", {}),
+    act: el("td", {class: "actions"}),
+  };
+  const mark = el("span", {class: "state"});
+  cells.state.append(mark);
+  if (!controls) cells.act = null;
+  return {
+    node: el("tr", {}, Object.values(cells)),
+    update: ({target, control}) => {
+      const {kind, word} = targetState(target, control);
+      const special = OTHERS[target.entry];
+      if (cells.name.firstChild === null)
+        cells.name.append(
+          special === undefined ? foreign(target.entry) : el("span", {class: "faint"}, special),
+        );
+      setText(
+        cells.rate,
+        target.deliveries_per_s === null ? "–" : `${rate(target.deliveries_per_s)}/s`,
+      );
+      setText(cells.all, count(target.deliveries));
+      setText(cells.failures, countsText(target.failures));
+      setText(cells.deferrals, count(target.deferrals));
+      setText(cells.dead, countsText(target.dead_letters));
+      mark.className = `state ${kind}`;
+      setText(mark, word);
+      if (controls && special === undefined && cells.act.firstChild === null)
+        cells.act.append(...buttons(target.entry));
+    },
+  };
+}
+
+export function mountTargets(root, full) {
+  const {node, body, note} = panel("Targets", {className: "targets"});
+  const controls = full && canControl();
+  const list = controlList(controls);
+  const {
+    node: frame,
+    rows,
+    stacked,
+  } = table("Targets", [
+    ["Entry of targets"],
+    ["Rate", "number"],
+    ["Delivered", "number"],
+    ["Failed attempts"],
+    ["Deferred", "number"],
+    ["Dead letters"],
+    ["State"],
+    ...(controls ? [["Actions", "actions"]] : []),
+  ]);
+  note.textContent = "this process, since its start";
+  replace(body, loading());
+  root.append(node);
+  const end = feeds.targets.listen(({data, problem}) => {
+    if (data === null) {
+      replace(body, problem.isLost ? loading() : problemBox(problem));
+      return;
+    }
+    const control = feeds.levels.data?.control ?? [];
+    const used = data.targets.filter(
+      (target) =>
+        OTHERS[target.entry] === undefined ||
+        target.deliveries > 0 ||
+        Object.keys(target.dead_letters).length > 0,
+    );
+    if (frame.parentNode !== body)
+      replace(body, used.length === 0 ? empty("No targets are configured.") : frame, list.node);
+    list.update(control);
+    keyed(
+      rows,
+      used.map((target) => ({target, control})),
+      ({target}) => target.entry,
+      () => {
+        const row = rowOf(controls);
+        stacked(row.node);
+        return row;
+      },
+    );
+  });
+  return end;
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// view_dead: the dead letters by code and target, and those of one kind with their reasons.
+
+import {meaning} from "./codes.js";
+import {el, replace} from "./dom.js";
+import {count, plural} from "./format.js";
+import {empty, facts, panel, runbookLink, table} from "./parts.js";
+import {openRedrive} from "./redrive.js";
+import {Runner} from "./running.js";
+import {foreign, plain, time, valueBlock} from "./text.js";
+
+const SHOWN = 50;
+const READ = 900; // results of a job that the page filters
+const TARGET_SHOWN = 60; // characters
+const COLUMNS = [
+  ["Code"],
+  ["Target"],
+  ["Records", "number"],
+  ["First"],
+  ["Last"],
+  ["Actions", "actions"],
+];
+
+// Commands select records by the name of a topic. A refused request may have another text as target.
+function isTopic(target) {
+  return typeof target === "string" && /^[\w.-]{1,249}$/.test(target);
+}
+
+function selectionOf({code, target}) {
+  return {...(typeof code === "string" && {code}), ...(isTopic(target) && {target})};
+}
+
+function isOfKind(line, {code, target}) {
+  return (
+    line.counts === undefined &&
+    plain(line.code) === plain(code) &&
+    plain(line.target) === plain(target)
+  );
+}
+
+function kindRow(kind, {show, redrive}) {
+  const code = String(plain(kind.code));
+  const target = plain(kind.target);
+  const name = target === null ? code : `${code} for ${target}`;
+  const button = (text, click) =>
+    el(
+      "button",
+      {type: "button", class: "small", "aria-label": `${text} ${name}`, on: {click}},
+      text,
+    );
+  return el(
+    "tr",
+    {},
+    el("th", {scope: "row"}, foreign(kind.code), el("small", {}, meaning(code))),
+    el("td", {}, foreign(kind.target, TARGET_SHOWN)),
+    el("td", {class: "number"}, count(kind.records)),
+    el("td", {}, time(kind.first_failed_at)),
+    el("td", {}, time(kind.last_failed_at)),
+    el(
+      "td",
+      {class: "actions"},
+      button("Show", () => show(kind)),
+      isTopic(kind.target) &&
+        button("Redrive", () => redrive(selectionOf(kind), `Redrive ${name}`)),
+    ),
+  );
+}
+
+function findLink(source) {
+  const query = new URLSearchParams({by: "source", text: plain(source)});
+  return source === null ? null : el("a", {href: `#/find?${query}`}, foreign(source));
+}
+
+function letter(one) {
+  const reason = el("span", {class: "reason"}, foreign(one.reason, 240));
+  return el(
+    "details",
+    {class: "letter"},
+    el("summary", {}, time(one.failed_at), " ", foreign(one.key, 60), reason),
+    facts([
+      ["Code", foreign(one.code)],
+      ["Target", foreign(one.target)],
+      ["Sent", time(one.sent_at, {relative: true})],
+      ["Source", findLink(one.source)],
+      ["Place", `partition ${one.partition} offset ${one.offset}`],
+      ["Missing", one.truncated === null ? null : foreign(one.truncated)],
+      ...one.headers.map(([name, value]) => [foreign(name), foreign(value)]),
+    ]),
+    valueBlock(one.value),
+  );
+}
+
+function letterList(kind, job) {
+  const found = job.results.filter((line) => isOfKind(line, kind)).slice(0, SHOWN);
+  const all = plural(kind.records, "record");
+  const text = found.length < kind.records ? `The first ${count(found.length)} of ${all}.` : all;
+  const target = kind.target === null ? "" : foreign(kind.target, TARGET_SHOWN);
+  return [
+    el("h2", {}, foreign(kind.code), " ", target),
+    el("p", {class: "note"}, text),
+    found.map(letter),
+  ];
+}
+
+// What the counts of a job say, with a row for each kind.
+function overview(sums, acts) {
+  const again = el("button", {type: "button", on: {click: acts.load}}, "Count again");
+  if (sums.counts.length === 0)
+    return [empty("There are no dead letters."), el("div", {class: "buttons"}, again)];
+  const {node, rows, stacked} = table("Dead letters by code and target", COLUMNS);
+  replace(
+    rows,
+    sums.counts.map((kind) => stacked(kindRow(kind, acts))),
+  );
+  const all = () => acts.redrive({}, "Redrive all dead letters");
+  const every = el("button", {type: "button", on: {click: all}}, "Redrive all");
+  const help = runbookLink("requests-are-dead-lettered");
+  return [node, el("div", {class: "buttons"}, again, every, help)];
+}
+
+export function mountDead(root) {
+  const {node, body, note} = panel("Dead letters", {level: 1});
+  const letters = el("section", {class: "letters", "aria-live": "polite"});
+  const counting = new Runner(body, load);
+  const reading = new Runner(letters, load);
+  const acts = {
+    load,
+    show,
+    redrive: (selection, title) => openRedrive(selection, title, load),
+  };
+
+  async function load() {
+    const job = await counting.run("dead-letters", {}, "Counting");
+    const sums = job?.results.at(-1);
+    if (sums === undefined) return;
+    const others = sums.foreign > 0 ? `, ${count(sums.foreign)} not written by the bridge` : "";
+    note.textContent = plural(sums.records, "record") + others;
+    replace(body, overview(sums, acts));
+  }
+
+  async function show(kind) {
+    const most = isTopic(kind.target) ? SHOWN : READ;
+    const job = await reading.run("dead-letters", {...selectionOf(kind), show: most}, "Reading");
+    if (job === null) return;
+    replace(letters, letterList(kind, job));
+    letters.scrollIntoView({block: "nearest"});
+  }
+
+  root.append(node, letters);
+  load();
+  return () => {
+    counting.end();
+    reading.end();
+  };
+}
