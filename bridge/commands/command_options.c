@@ -286,6 +286,9 @@ const struct option EVENTS_OPTIONS[] = {
 
 const struct option DEMO_OPTIONS[] = {
     {.name = "--no-tty", .kind = OPTION_SWITCH, .help = "print lines instead of a live view"},
+    {.name = "--page",
+     .kind = OPTION_SWITCH,
+     .help = "run until Ctrl-C, for the page in a browser"},
     {.name = "--seconds",
      .kind = OPTION_NUMBER,
      .value = "N",

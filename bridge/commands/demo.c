@@ -4,6 +4,7 @@
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "bridge/commands/connect.h"
+#include "bridge/commands/demo_page.h"
 #include "bridge/commands/demo_view.h"
 #include "bridge/commands/result.h"
 #include "bridge/service/service.h"
@@ -26,12 +27,15 @@ enum {
     JOIN_STEP_MS = 20,
     DRAW_MS = 250,
     LINES_MS = 5000,
-    ASK_MS = 2000
+    ASK_MS = 2000,
+    DAY_MS = 24 * 3600 * 1000,
+    FOREVER_D = 3650 /* until Ctrl-C */
 };
 
 struct demo {
     struct mock *mock;
     struct config config;
+    struct demo_page *page;
     struct service *service;
     struct demo_feed *feed;
     rd_kafka_t *look; /* a client that reads waiting records, as the command levels does */
@@ -79,12 +83,17 @@ static void on_event(void *ctx, const struct demo_event *event)
 /* Configures the service with flags, as a user would. */
 static int configure(struct demo *d, struct error *error)
 {
-    char servers[128];
+    char servers[128], token[64];
     snprintf(servers, sizeof servers, "bootstrap.servers=%s", mock_bootstrap(d->mock));
+    snprintf(token, sizeof token, "--admin-token=%s", demo_page_token_path(d->page));
     char *argv[] = {(char *)"-X",
                     servers,
-                    (char *)"--levels=1s,5s,10s",
+                    (char *)"--levels=1s,5s,10s,1m,5m",
                     (char *)"--targets=demo.*",
+                    (char *)"--events=all",
+                    (char *)"--listen=",
+                    (char *)"--admin=127.0.0.1:9405",
+                    token,
                     (char *)"--partitions=2",
                     (char *)"--replication=1"};
     int argc = sizeof argv / sizeof *argv;
@@ -103,6 +112,8 @@ static int make_topics(struct demo *d)
         err = mock_topic(d->mock, topic_of_dead_letter(c->schedule, name), LANES);
     if (err == 0)
         err = mock_topic(d->mock, topic_of_cancelled(c->schedule, name), LANES);
+    if (err == 0)
+        err = mock_topic(d->mock, topic_of_events(c->schedule, name), LANES);
     if (err == 0)
         err = mock_topic(d->mock, topic_of_pulse(c->schedule, name), 1);
     if (err == 0)
@@ -128,9 +139,10 @@ static void introduce(const struct demo *d)
     if (d->tty)
         printf("\x1b[2J\x1b[H");
     printf("A mock broker runs in this process at %s; the service joins its group (3 s).\n"
+           "Its page, in a browser: %s\n"
            "Meanwhile, in another terminal: kcat -b %s -L\n"
            "                                kcat -b %s -C -t demo.webhooks.retry\n",
-           d->picture.bootstrap, d->picture.bootstrap, d->picture.bootstrap);
+           d->picture.bootstrap, d->picture.page, d->picture.bootstrap, d->picture.bootstrap);
     fflush(stdout);
 }
 
@@ -156,12 +168,16 @@ static void await_lanes(const struct demo *d)
 static int start(struct demo *d, struct error *error)
 {
     d->mock = mock_start(error);
-    if (d->mock == NULL || configure(d, error) != 0 || make_topics(d) != 0)
+    d->page = d->mock == NULL ? NULL : demo_page_new(error);
+    if (d->page == NULL || configure(d, error) != 0 || make_topics(d) != 0)
         return ERR_CONFIG;
     d->look = connect_look(d, error);
-    if (d->look == NULL || service_start(&d->config, &d->service, error) != 0)
+    if (d->look == NULL || demo_page_start(d->page, &d->config, error) != 0 ||
+        service_start(&d->config, &d->service, error) != 0)
         return ERR_CONFIG;
+    demo_page_watch(d->page, d->service);
     d->picture.bootstrap = mock_bootstrap(d->mock);
+    d->picture.page = demo_page_address(d->page);
     introduce(d);
     await_lanes(d);
     d->start_ms = clock_wall_ms();
@@ -174,8 +190,11 @@ static void stop(struct demo *d)
 {
     if (d->feed != NULL)
         demo_feed_stop(d->feed);
-    if (d->service != NULL)
+    if (d->service != NULL) {
+        demo_page_watch(d->page, NULL);
         (void)service_stop(d->service);
+    }
+    demo_page_free(d->page);
     if (d->look != NULL)
         rd_kafka_destroy(d->look);
     config_deinit(&d->config);
@@ -266,7 +285,9 @@ int cmd_demo(struct cli *cli)
     struct demo d = {.tty = isatty(STDOUT_FILENO) && !arguments_have(arguments, "--no-tty") &&
                             !cli->json,
                      .json = cli->json,
-                     .run_ms = arguments_number(arguments, "--seconds") * 1000};
+                     .run_ms = arguments_have(arguments, "--page")
+                                   ? (int64_t)FOREVER_D * DAY_MS
+                                   : arguments_number(arguments, "--seconds") * 1000};
     pthread_mutex_init(&d.lock, NULL);
     log_init(LOG_ERROR, LOG_AUTO);
     struct error error = {"the mock cluster refused"};

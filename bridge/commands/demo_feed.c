@@ -20,9 +20,10 @@ static const struct order {
     const char *key;
     int64_t delay_ms;
 } orders[] = {
-    {ORDERS, "order", 15000}, {WEBHOOKS, "hook", 5000},   {MAIL, "user", 9500},
-    {WEBHOOKS, "hook", 1000}, {CARTS, "cart", 3700},      {PAYMENTS, "payment", 250},
-    {ORDERS, "order", 12345}, {PAYMENTS, "payment", 700},
+    {ORDERS, "order", 15000},  {WEBHOOKS, "hook", 5000},   {MAIL, "user", 9500},
+    {WEBHOOKS, "hook", 1000},  {CARTS, "cart", 3700},      {PAYMENTS, "payment", 250},
+    {ORDERS, "order", 12345},  {PAYMENTS, "payment", 700}, {CARTS, "cart", 90000},
+    {ORDERS, "order", 600000},
 };
 enum { ORDERS_N = sizeof orders / sizeof *orders, PAUSE_MS = 350, POLL_MS = 20 };
 

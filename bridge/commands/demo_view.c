@@ -39,8 +39,8 @@ void demo_view_draw(const struct demo_picture *p)
 {
     char text[INSTANT_TEXT_MAX];
     printf("\x1b[H" BOLD "  delaybridge demo" PLAIN DIM
-           "   a mock broker in this process at %s" PLAIN LINE LINE,
-           p->bootstrap);
+           "   a mock broker in this process at %s" PLAIN LINE "  page: %s" LINE LINE,
+           p->bootstrap, p->page);
     printf("  %4.1f s    sent %ld    waiting %ld    delivered " GREEN "%ld" PLAIN LINE LINE,
            (double)p->elapsed_ms / 1000.0, p->sent, p->sent - p->delivered, p->delivered);
     printf(DIM "  level  waiting" PLAIN LINE);

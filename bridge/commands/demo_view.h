@@ -18,6 +18,7 @@ struct demo_level {
 
 struct demo_picture {
     const char *bootstrap;
+    const char *page; /* its address */
     int64_t elapsed_ms, now_ms;
     long sent, delivered;
     struct demo_level levels[DEMO_LEVELS_MAX];
