@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -73,7 +74,10 @@ delaybridge_lanes 4
 delaybridge_lanes_configured 8
 delaybridge_lanes_restoring 3
 delaybridge_cancel_entries 1234567
+delaybridge_target_deliveries_total{{target="orders.*"}} {n}
+delaybridge_delivery_failures_total{{target="orders.*",error="missing"}} 2
 delaybridge_target_limit_per_second{{target="orders.*"}} 1.5
+delaybridge_dead_letter_records_total{{code="expired",target="orders.*"}} {n}
 delaybridge_buffered_records 7
 delaybridge_level_pending_records{{level="schedule"}} 0
 delaybridge_level_pending_records{{level="10s"}} 3
@@ -135,10 +139,12 @@ def faults_of_top(binary: str) -> list[str]:
         found.append(f"no line begins with {head!r}: {text}")
     if not found and (view := json.loads(done.stdout))["lanes_restoring"] + view["cancels"] != 1_234_570:
         found.append(f"lanes or cancels are wrong: {done.stdout}")
-    if "target orders.*: at most 1.5/s\n" not in text:
-        found.append(f"no limit of a target: {text}")
+    if not re.search(r"^orders\.\* +limited .* 1\.5$", text, re.M) or not re.search(r"^expired +\d .* orders\.\*$", text, re.M):
+        found.append(f"no target with its limit, or no dead letter: {text}")
     if not found and view["target_limits"] != [{"target": "orders.*", "limit_per_s": 1.5}]:
         found.append(f"limits of targets are wrong: {done.stdout}")
+    if not found and [one["section"] for one in view["attention"]] != ["lanes-restore-for-long", "requests-are-dead-lettered"]:
+        found.append(f"alerts are wrong: {view['attention']}")
     row = {} if found else json.loads(done.stdout)["levels"][1]
     want = {"level": "10s", "waiting": 3, "deliveries": 1, "late_p99_at_most_ms": 5, "retrying": 2,
             "head_leaves": "2030-01-01T00:00:00.250Z", "retrying_oldest_due": "2030-01-01T00:00:00.500Z"}

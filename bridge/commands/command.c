@@ -152,11 +152,11 @@ const struct command COMMANDS[] = {
      NEEDS_TARGETS, cmd_redrive},
     {"top", "[HOST:PORT...]", 0, ADDRESSES_MAX, NULL, TOP_OPTIONS, "show running processes live",
      "Reads /metrics of each address and shows the sums. Without one, it reads those of all "
-     "processes of\nthe group, as the topic of control has them, or else 'listen'. For each level "
-     "it "
-     "shows the waiting\nrecords, when the first of them leaves, and hops and deliveries a "
-     "second.\nLateness is that of the deliveries since the last update. Lanes that are RESTORING "
-     "read their\ncancels and forward nothing.\n",
+     "processes of\nthe group, as the topic of control has them, or else 'listen'. It then reads "
+     "a sample of the waiting\nrecords, too, and shows the deliveries of the next hour. Alerts "
+     "name "
+     "their section of\ntroubleshooting.md. Lateness is that of the deliveries since the last "
+     "update. Lanes that are\nRESTORING read their cancels and forward nothing.\n",
      NEEDS_CONFIG, cmd_top},
     {"size", "", 0, 0, NULL, SIZE_OPTIONS, "estimate the resources that a load needs",
      "Estimates disk and traffic of the brokers, and lanes, workers and memory of the bridge. "

@@ -19,8 +19,8 @@ struct scrape {
 };
 
 /* Reads http://ADDRESS/metrics (HOST:PORT) into scrape, which starts zeroed. Adds the value to a
-   sample of the same name. *_timestamp_seconds keeps the earlier value, *_configured and
-   *_limit_per_second the larger.
+   sample of the same name. *_timestamp_seconds keeps the earlier value; *_configured,
+   *_limit_per_second and *_behind_seconds keep the larger.
    Returns 0. Otherwise returns ERR_KAFKA (no answer) or ERR_DATA (another service), with a sentence
    in error. */
 int scrape_read(struct scrape *scrape, const char *address, int timeout_ms,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples of delaybridge_target_limit_per_second, as text and as JSON. */
+/* Samples of delaybridge_target_limit_per_second, as JSON. */
 #include "bridge/commands/top_limits.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char PREFIX[] = "delaybridge_target_limit_per_second{target=\"";
@@ -16,16 +15,6 @@ static const char *target_of(const struct scrape_sample *sample, size_t *len)
         return NULL;
     *len = strcspn(sample->name + n, "\"");
     return sample->name + n;
-}
-
-void top_limits_print(const struct scrape *now)
-{
-    for (size_t i = 0; i < now->n; i++) {
-        size_t len;
-        const char *target = target_of(&now->samples[i], &len);
-        if (target != NULL)
-            printf("target %.*s: at most %.6g/s\n", (int)len, target, now->samples[i].value);
-    }
 }
 
 json_t *top_limits_json(const struct scrape *now)

@@ -7,9 +7,6 @@
 
 #include <jansson.h>
 
-/* Prints a line for each entry of `targets` that has a limit. */
-void top_limits_print(const struct scrape *now);
-
 /* Returns an array of objects with the entry and its rate. */
 json_t *top_limits_json(const struct scrape *now);
 

@@ -3,11 +3,12 @@
 #include "bridge/commands/top_members.h"
 
 #include "bridge/base/clock.h"
+#include "bridge/base/quote.h"
 #include "bridge/commands/result.h"
 
 #include <stdio.h>
 
-enum { AGAIN_MS = 10000, WAIT_MS = 5000 };
+enum { AGAIN_MS = 10000, WAIT_MS = 5000, SENTENCE_MAX = 512 };
 
 int top_members_look(struct top_members *m, const struct cli *cli, struct error *error)
 {
@@ -39,14 +40,13 @@ void top_members_deinit(struct top_members *m)
 
 static void print_difference(void *ctx, const char *sentence)
 {
-    (void)ctx;
-    print_bytes(bytes_text(sentence));
-    putchar('\n');
+    char quoted[SENTENCE_MAX];
+    fprintf(ctx, "%s\n", quote_text(sentence, quoted, sizeof quoted));
 }
 
-void top_members_print(const struct top_members *m)
+void top_members_print(const struct top_members *m, FILE *out)
 {
-    members_compare(&m->list, print_difference, NULL);
+    members_compare(&m->list, print_difference, out);
 }
 
 json_t *top_members_json(const struct top_members *m)

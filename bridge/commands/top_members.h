@@ -8,6 +8,7 @@
 #include "consumer/admin/members.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
 enum { TOP_ADDRESSES_MAX = 64 };
 
@@ -25,7 +26,7 @@ int top_members_look(struct top_members *members, const struct cli *cli, struct 
 void top_members_deinit(struct top_members *members);
 
 /* Prints a line for each difference between the processes. */
-void top_members_print(const struct top_members *members);
+void top_members_print(const struct top_members *members, FILE *out);
 
 /* Return the processes, and the sentences about their differences. */
 json_t *top_members_json(const struct top_members *members);
