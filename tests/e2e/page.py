@@ -51,6 +51,7 @@ def page(stage: Stage) -> str:
         acting.sends(browser, stage)
         acting.finds(browser, stage)
         acting.cancels(browser, stage, api)
+        acting.keyed_otherwise(browser, stage, api)
         acting.delivers_now(browser, stage)
         acting.replaces(browser, stage)
         acting.redrives(browser, stage, api)

@@ -113,6 +113,22 @@ def cancels(browser: Browser, stage: Stage, api) -> None:
     until("its life", lambda: "Cancelled" in page.inner_text(".life"))
 
 
+def keyed_otherwise(browser: Browser, stage: Stage, api) -> None:
+    """A request whose delivery has another key (dlb-key) is replaced and cancelled with the key of the request."""
+    for name in ("page-keyed", "page-hurried-key"):
+        request(stage, name, name.encode(), now_ms() + 40 * MINUTE, **{"dlb-key": "key of the delivery"})
+    page = browser.open("find")
+    until("the request", lambda: find(browser, page, "ID", "page-keyed"))
+    confirm(page, "Cancel", "Cancel the request")
+    until("the page shows the cancel", lambda: page.locator(".card").count() and state(page) == "cancelled")
+    api.found("cancelled", id="page-keyed", key="page-keyed")
+    until("the other request", lambda: find(browser, page, "ID", "page-hurried-key"))
+    confirm(page, "Deliver now", "Deliver now")
+    until("the delivery", lambda: delivered(stage, b"page-hurried-key"))
+    keys = [seen.key for seen in stage.collector.seen if seen.value == b"page-hurried-key"]
+    require(keys == [b"key of the delivery"], f"its keys: {keys}")
+
+
 def delivers_now(browser: Browser, stage: Stage) -> None:
     request(stage, "page-hurried", b"hurried", now_ms() + 40 * MINUTE, trace="kept")
     page = browser.open("find")
@@ -174,6 +190,8 @@ def stops_a_job(browser: Browser, api) -> None:
     page.get_by_role("button", name=f"Stop redrive {slow.body['id']}").click()
     until("the job stops", lambda: api.call("GET", f"jobs/{slow.body['id']}").body["state"] == "stopped")
     page.locator("tr", has_text="redrive").get_by_text("stopped").first.wait_for()
+    ended = page.locator("tr", has_text="done").first
+    require("100 %" in ended.inner_text(), f"a job that is done: {ended.inner_text()}")
 
 
 def pauses(browser: Browser, stage: Stage, api) -> None:

@@ -133,7 +133,7 @@ TROUBLES: tuple[tuple[dict, str], ...] = (
     ({"level": {"head": {**HEAD, "overdue_ms": 60_000}}}, "deliveries-are-late"),
     ({"unreadable": [{"lane": 1, "offset": 5}]}, "batch-is-unreadable"),
     ({"open_transactions": [{"lane": 1, "records": 5}]}, "requests-wait-behind-a-transaction"),
-    ({"failures_per_s": 0.5}, "target-unavailable"))
+    ({"state": "failing"}, "target-unavailable"))
 
 
 def troubled(change: dict) -> dict:
@@ -142,7 +142,7 @@ def troubled(change: dict) -> dict:
     for part in ("recent", "now"):
         status[part] = {**CALM[part], **change.get(part, {})}  # type: ignore[dict-item]
     levels = {**LEVELS, **{k: v for k, v in change.items() if k in LEVELS}, "levels": [{**LEVEL, **change.get("level", {})}]}
-    targets = {"targets": [{"entry": "e2e.*", "failures_per_s": change.get("failures_per_s", 0)}]}
+    targets = {"targets": [{"entry": "e2e.*", "state": change.get("state", "open")}]}
     return {"status": status, "levels": levels, "targets": targets}
 
 

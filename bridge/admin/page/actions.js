@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // actions: cancel, replace and deliver now, for a request that waits.
 
-import {post, runJob} from "./api.js";
+import {post} from "./api.js";
 import {ask} from "./dialog.js";
 import {el} from "./dom.js";
 import {placeText} from "./life.js";
@@ -34,31 +34,20 @@ function answerOf({results, problem}) {
   ];
 }
 
-// A request with dlb-key waits under another key than it is delivered with, and find does not name
-// it. So what a cancel has done is looked up, not assumed.
-async function outcomeOf(record) {
-  const job = await runJob("find", {source: placeText(record.origin)});
-  const [found] = job.results;
-  return found.state === "waiting"
-    ? el(
-        "p",
-        {class: "problem"},
-        "The request still waits. Its record key differs from the key of its delivery (dlb-key): cancel it with that key.",
-      )
-    : null;
-}
-
+// A cancel carries the key of the request. With dlb-key, the delivery has another one.
 function named(record) {
-  return {key: record.key, ...(record.id === null ? {} : {id: record.id})};
+  return {key: record.record_key, ...(record.id === null ? {} : {id: record.id})};
 }
 
 // The members of a new request with the content of one that waits.
 function copyOf(record) {
+  const hasOwnKey = JSON.stringify(record.key) !== JSON.stringify(record.record_key);
+  const headers = [...(hasOwnKey ? [["dlb-key", record.key]] : []), ...record.headers];
   return {
     ...named(record),
     target: record.target,
     value: record.value,
-    ...(record.headers.length > 0 ? {headers: record.headers} : {}),
+    ...(headers.length > 0 ? {headers} : {}),
     ...(record.expires_at ? {"expires-at": record.expires_at} : {}),
   };
 }
@@ -87,9 +76,8 @@ function cancel(record, changed) {
     ],
     act: async () => {
       const done = await post("cancel", {requests: [named(record)], wait: WAIT});
-      const outcome = await outcomeOf(record);
       changed();
-      return [answerOf(done), outcome];
+      return answerOf(done);
     },
   });
 }
@@ -130,7 +118,7 @@ function replaceIt(record, changed) {
 // Returns the buttons for a record. changed is called after a write.
 export function actionsFor(record, changed) {
   const isRetry = record.retry !== null;
-  if (record.key === null || (isRetry && record.id === null))
+  if (record.record_key === null || (isRetry && record.id === null))
     return el("p", {class: "empty"}, NAMELESS);
   const button = (text, act, className = "") =>
     el("button", {type: "button", class: className, on: {click: () => act(record, changed)}}, text);

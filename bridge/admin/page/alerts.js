@@ -131,7 +131,7 @@ function levelAlerts({levels, unreadable, open_transactions: transactions}) {
 
 function targetAlerts({targets}) {
   return targets
-    .filter((target) => target.failures_per_s > 0)
+    .filter(({state}) => state === "failing")
     .map(({entry}) => alert("bad", "target-unavailable", `Deliveries to ${entry} fail.`, entry));
 }
 

@@ -3,7 +3,6 @@
 
 import {get} from "./api.js";
 import {Feed} from "./feed.js";
-import {failuresOf} from "./states.js";
 
 const HISTORY_MAX = 3600;
 
@@ -20,26 +19,12 @@ async function loadHistory(old) {
   return all;
 }
 
-// Rates need two readings. Counters that shrink are those of a restarted process.
-async function loadTargets(old) {
-  const now = await get("targets");
-  const seconds = old === null ? 0 : (Date.parse(now.at) - Date.parse(old.at)) / 1000;
-  for (const target of now.targets) {
-    const before = old?.targets.find((other) => other.entry === target.entry);
-    const grown = (of) =>
-      before === undefined || seconds <= 0 ? null : Math.max(0, of(target) - of(before)) / seconds;
-    target.deliveries_per_s = grown((t) => t.deliveries);
-    target.failures_per_s = grown(failuresOf);
-  }
-  return now;
-}
-
 export const feeds = {
   status: new Feed(1000, () => get("status")),
   levels: new Feed(2000, () => get("levels")),
   forecast: new Feed(5000, () => get("forecast")),
   deliveries: new Feed(30000, () => get("forecast/deliveries")),
-  targets: new Feed(3000, loadTargets),
+  targets: new Feed(3000, () => get("targets")),
   processes: new Feed(10000, () => get("processes")),
   history: new Feed(2000, loadHistory),
   jobs: new Feed(1000, () => get("jobs")),

@@ -4,8 +4,8 @@
 import {askLimit, askPause, canControl, controlList} from "./control.js";
 import {el, keyed, replace, setText} from "./dom.js";
 import {feeds} from "./feeds.js";
-import {count, rate} from "./format.js";
-import {targetState} from "./states.js";
+import {count, rate, span} from "./format.js";
+import {targetDetails, targetState} from "./states.js";
 import {empty, loading, panel, problemBox, table} from "./parts.js";
 import {foreign} from "./text.js";
 
@@ -31,6 +31,7 @@ function rowOf(controls) {
   const cells = {
     name: el("th", {scope: "row"}),
     rate: el("td", {class: "number"}),
+    late: el("td", {class: "number"}),
     all: el("td", {class: "number"}),
     failures: el("td", {}),
     deferrals: el("td", {class: "number"}),
@@ -39,12 +40,13 @@ function rowOf(controls) {
     act: el("td", {class: "actions"}),
   };
   const mark = el("span", {class: "state"});
-  cells.state.append(mark);
+  const details = el("small", {});
+  cells.state.append(mark, details);
   if (!controls) cells.act = null;
   return {
     node: el("tr", {}, Object.values(cells)),
-    update: ({target, control}) => {
-      const {kind, word} = targetState(target, control);
+    update: (target) => {
+      const {kind, word} = targetState(target);
       const special = OTHERS[target.entry];
       if (cells.name.firstChild === null)
         cells.name.append(
@@ -54,12 +56,14 @@ function rowOf(controls) {
         cells.rate,
         target.deliveries_per_s === null ? "–" : `${rate(target.deliveries_per_s)}/s`,
       );
+      setText(cells.late, span(target.late_p99_ms));
       setText(cells.all, count(target.deliveries));
       setText(cells.failures, countsText(target.failures));
       setText(cells.deferrals, count(target.deferrals));
       setText(cells.dead, countsText(target.dead_letters));
       mark.className = `state ${kind}`;
       setText(mark, word);
+      setText(details, targetDetails(target));
       if (controls && special === undefined && cells.act.firstChild === null)
         cells.act.append(...buttons(target.entry));
     },
@@ -77,6 +81,7 @@ export function mountTargets(root, full) {
   } = table("Targets", [
     ["Entry of targets"],
     ["Rate", "number"],
+    ["Late, p99", "number"],
     ["Delivered", "number"],
     ["Failed attempts"],
     ["Deferred", "number"],
@@ -92,7 +97,6 @@ export function mountTargets(root, full) {
       replace(body, problem.isLost ? loading() : problemBox(problem));
       return;
     }
-    const control = feeds.levels.data?.control ?? [];
     const used = data.targets.filter(
       (target) =>
         OTHERS[target.entry] === undefined ||
@@ -101,11 +105,11 @@ export function mountTargets(root, full) {
     );
     if (frame.parentNode !== body)
       replace(body, used.length === 0 ? empty("No targets are configured.") : frame, list.node);
-    list.update(control);
+    list.update(feeds.levels.data?.control ?? []);
     keyed(
       rows,
-      used.map((target) => ({target, control})),
-      ({target}) => target.entry,
+      used,
+      ({entry}) => entry,
       () => {
         const row = rowOf(controls);
         stacked(row.node);

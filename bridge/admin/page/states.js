@@ -2,7 +2,7 @@
 // states: the state of a level or a target, as a kind and a word. Pure.
 
 import {OVERDUE_ALERT_MS} from "./alerts.js";
-import {count} from "./format.js";
+import {count, plural, rate} from "./format.js";
 
 export const OVERDUE_MS = 5000;
 
@@ -21,23 +21,25 @@ export function levelState(level) {
   return {kind: "ok", word: "flowing"};
 }
 
-export function failuresOf(target) {
-  return Object.values(target.failures).reduce((sum, n) => sum + n, 0) + target.deferrals;
+const TARGET_STATES = {
+  paused: {kind: "warn", word: "paused"},
+  failing: {kind: "bad", word: "failing"},
+  partly_paused: {kind: "warn", word: "partly paused"},
+  limited: {kind: "warn", word: "limited"},
+};
+
+function hasFailed(target) {
+  return target.deferrals > 0 || Object.values(target.failures).some((n) => n > 0);
 }
 
-export function targetState(target, control = []) {
-  const held = control.find((entry) => matches(entry.targets, target.entry));
-  if (held?.op === "pause") return {kind: "warn", word: "paused"};
-  if (target.failures_per_s > 0) return {kind: "bad", word: "failing"};
-  if (held !== undefined) return {kind: "warn", word: "limited"};
+export function targetState(target) {
+  if (target.state in TARGET_STATES) return TARGET_STATES[target.state];
   if (target.deliveries_per_s > 0) return {kind: "ok", word: "delivering"};
-  return failuresOf(target) > 0
-    ? {kind: "warn", word: "failed before"}
-    : {kind: "idle", word: "idle"};
+  return hasFailed(target) ? {kind: "warn", word: "failed before"} : {kind: "idle", word: "idle"};
 }
 
-// Whether a pattern of S.control names a target, or an entry of targets.
-function matches(pattern, target) {
-  const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".*")}$`).test(target);
+// What the state means in figures.
+export function targetDetails({state, limit_per_s: limit, topics, failing_topics: failing}) {
+  if (state === "failing" && topics > 1) return `${count(failing)} of ${plural(topics, "topic")}`;
+  return limit ? `${rate(limit)}/s at most` : "";
 }

@@ -61,9 +61,10 @@ function rowOf(job) {
       mark.className = `state ${KINDS[now.state]}`;
       setText(mark, now.state);
       setText(why, now.problem === null ? "" : now.problem.detail);
-      progress.hidden = ended;
-      if (now.progress !== null) progress.value = now.progress;
-      setText(share, ended ? "" : now.progress === null ? "" : percent(now.progress));
+      const part = now.state === "done" ? 1 : now.progress;
+      progress.hidden = part === null && ended;
+      if (part !== null) progress.value = part;
+      setText(share, part === null ? "" : percent(part));
       setText(read, count(now.records_read));
       setText(took, span((ended ? Date.parse(now.ended) : Date.now()) - Date.parse(now.started)));
       stop.hidden = ended;
