@@ -76,8 +76,10 @@ function show() {
       ? view.mount(root, parameters, section)
       : mountClosed(root, view);
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.dataset.view === name) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.dataset.view === name) {
+      link.setAttribute("aria-current", "page");
+      link.scrollIntoView({block: "nearest"});
+    } else link.removeAttribute("aria-current");
   }
   document.title = name === "" ? "Delaybridge" : `${view.name} · Delaybridge`;
   window.scrollTo(0, 0);

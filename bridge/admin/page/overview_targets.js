@@ -23,7 +23,7 @@ function buttons(entry) {
 }
 
 function countsText(counts) {
-  const names = Object.entries(counts);
+  const names = Object.entries(counts).filter(([, n]) => n > 0);
   return names.length === 0 ? "–" : names.map(([name, n]) => `${name} ${count(n)}`).join(", ");
 }
 
@@ -34,7 +34,6 @@ function rowOf(controls) {
     late: el("td", {class: "number"}),
     all: el("td", {class: "number"}),
     failures: el("td", {}),
-    deferrals: el("td", {class: "number"}),
     dead: el("td", {}),
     state: el("td", {}),
     act: el("td", {class: "actions"}),
@@ -58,8 +57,7 @@ function rowOf(controls) {
       );
       setText(cells.late, span(target.late_p99_ms));
       setText(cells.all, count(target.deliveries));
-      setText(cells.failures, countsText(target.failures));
-      setText(cells.deferrals, count(target.deferrals));
+      setText(cells.failures, countsText({...target.failures, deferred: target.deferrals}));
       setText(cells.dead, countsText(target.dead_letters));
       mark.className = `state ${kind}`;
       setText(mark, word);
@@ -84,7 +82,6 @@ export function mountTargets(root, full) {
     ["Late, p99", "number"],
     ["Delivered", "number"],
     ["Failed attempts"],
-    ["Deferred", "number"],
     ["Dead letters"],
     ["State"],
     ...(controls ? [["Actions", "actions"]] : []),

@@ -41,5 +41,5 @@ export function targetState(target) {
 // What the state means in figures.
 export function targetDetails({state, limit_per_s: limit, topics, failing_topics: failing}) {
   if (state === "failing" && topics > 1) return `${count(failing)} of ${plural(topics, "topic")}`;
-  return limit ? `${rate(limit)}/s at most` : "";
+  return limit ? `lowest: ${rate(limit)}/s` : "";
 }

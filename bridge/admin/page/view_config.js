@@ -6,29 +6,31 @@ import {feeds} from "./feeds.js";
 import {field, loading, panel, problemBox, table} from "./parts.js";
 import {foreign} from "./text.js";
 
+function row({key, value, live}) {
+  return el(
+    "tr",
+    {},
+    el("th", {scope: "row"}, el("code", {}, key)),
+    el("td", {class: "wide"}, value === "" ? el("span", {class: "faint"}, "–") : foreign(value, 300)),
+    el("td", {class: "faint nowrap"}, live ? "by SIGHUP" : "at a restart"),
+  );
+}
+
 export function mountConfig(root) {
   const {node, body, note} = panel("Configuration", {level: 1});
   const filter = el("input", {type: "search", autocomplete: "off", spellcheck: "false"});
-  const {node: frame, rows} = table("Configuration", [["Key"], ["Value"], ["Change"]]);
+  const {
+    node: frame,
+    rows,
+    stacked,
+  } = table("Configuration", [["Key"], ["Value"], ["Change"]]);
   const show = ({data}) => {
     const words = filter.value.toLowerCase();
     replace(
       rows,
       data.keys
         .filter(({key, value}) => `${key} ${value}`.toLowerCase().includes(words))
-        .map(({key, value, live}) =>
-          el(
-            "tr",
-            {},
-            el("th", {scope: "row"}, el("code", {}, key)),
-            el(
-              "td",
-              {class: "wide"},
-              value === "" ? el("span", {class: "faint"}, "–") : foreign(value, 300),
-            ),
-            el("td", {class: "faint nowrap"}, live ? "by SIGHUP" : "at a restart"),
-          ),
-        ),
+        .map((one) => stacked(row(one))),
     );
   };
   replace(body, loading());

@@ -18,6 +18,7 @@ function optionsText(options) {
 }
 
 function rowOf(job) {
+  const options = optionsText(job.options);
   const mark = el("span", {class: "state"});
   const progress = el("progress", {max: 1, "aria-label": "progress"});
   const share = el("small", {});
@@ -46,7 +47,7 @@ function rowOf(job) {
     "tr",
     {},
     el("th", {scope: "row"}, job.kind),
-    el("td", {}, foreign(optionsText(job.options), 120)),
+    el("td", {}, options === "" ? null : foreign(options, 120)),
     el("td", {}, mark, why),
     el("td", {class: "progress"}, progress, share),
     read,
@@ -62,7 +63,7 @@ function rowOf(job) {
       setText(mark, now.state);
       setText(why, now.problem === null ? "" : now.problem.detail);
       const part = now.state === "done" ? 1 : now.progress;
-      progress.hidden = part === null && ended;
+      progress.hidden = ended;
       if (part !== null) progress.value = part;
       setText(share, part === null ? "" : percent(part));
       setText(read, count(now.records_read));
