@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "bridge" / "admin" / "page"
 EMBEDDED = ROOT / "bridge" / "admin" / "embedded.c"
 RUNBOOK = "troubleshooting.md"
-BYTES_MAX = 100_000
+BYTES_MAX = 100_000  # that a browser receives
 LINES_MAX = 300
 FORBIDDEN = {
     r"\b(innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|DOMParser)\b": "makes markup of text",
