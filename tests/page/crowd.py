@@ -25,6 +25,8 @@ from searched import PARTS, Wanted, fill  # noqa: E402  pylint: disable=wrong-im
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 WAIT_MS = 60_000
+GET = """([path, token]) => fetch('api/v1/' + path, {headers: {Authorization: 'Bearer ' + token}})
+    .then((answer) => answer.text())"""
 
 
 def took(what: str, act: Callable[[], object]) -> None:
@@ -57,9 +59,7 @@ def visit(page: Page, url: str, wanted: Wanted, pid: int) -> None:
     took("configuration", lambda: show(page, "config", "tbody tr"))
     took("overview again", lambda: show(page, "", '[aria-label="Levels"] tbody tr'))
     for name in ("status", "levels", "lanes", "forecast", "targets", "history", "forecast/deliveries"):
-        call = ("([path, token]) => fetch('api/v1/' + path, {headers: {Authorization: 'Bearer ' + token}})"
-                ".then((answer) => answer.text())")
-        took(f"GET {name}", lambda name=name: page.evaluate(call, [name, TOKEN]))
+        took(f"GET {name}", lambda name=name: page.evaluate(GET, [name, TOKEN]))
     print(f"memory of the bridge: {rss_mib(pid):.0f} MiB")
 
 
