@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The files of the operators' page are those that the binary contains. They import only existing names, in no circle.
-They contain no code that turns text into markup or script, and no address of another site."""
+They contain no code that turns text into markup or script, and no address of another site. The sections that alerts of the
+page and of `delaybridge top` name exist."""
 from __future__ import annotations
 
 import gzip
@@ -13,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "bridge" / "admin" / "page"
 EMBEDDED = ROOT / "bridge" / "admin" / "embedded.c"
 RUNBOOK = "troubleshooting.md"
+ALERTS = (PAGE / "alerts.js", ROOT / "bridge" / "commands" / "top_status.c")
 BYTES_MAX = 100_000  # that a browser receives
 LINES_MAX = 300
 FORBIDDEN = {
@@ -64,10 +66,19 @@ def circle(arrows: dict[str, set[str]]) -> list[str]:
     return next((found for node in sorted(arrows) if (found := walk(node, []))), [])
 
 
+def faults_of_sections() -> list[str]:
+    headings = re.findall(r"^#+ (.*)$", (ROOT / "docs" / RUNBOOK).read_text(), re.M)
+    known = {re.sub(r"[^a-z0-9-]", "", heading.lower().replace(" ", "-")) for heading in headings}
+    named = {(path, section) for path in ALERTS for section in re.findall(r'"([a-z]+(?:-[a-z]+)+)"', path.read_text())}
+    found = [f"{path.name}: {RUNBOOK} has no section {section}" for path, section in sorted(named) if section not in known]
+    return found if named else ["no alert names a section"]
+
+
 def faults() -> list[str]:
     files = {path.name: path.read_text() for path in sorted(PAGE.iterdir()) if path.name != "README.md"}
     embedded = set(re.findall(r'FILE\(\w+, "([^"]+)"', EMBEDDED.read_text()))
-    found = [f"embedded.c does not contain {name}" for name in files.keys() - embedded]
+    found = faults_of_sections()
+    found += [f"embedded.c does not contain {name}" for name in files.keys() - embedded]
     found += [f"embedded.c contains {name}, which the folder does not have" for name in embedded - files.keys() - {RUNBOOK}]
     modules = {name: text for name, text in files.items() if name.endswith(".js")}
     exports = {name: set(EXPORT.findall(text)) for name, text in modules.items()}

@@ -106,11 +106,14 @@ void top_targets_print(const struct top_figures *f, const struct control_list *c
                        int64_t now_wall_ms, FILE *out)
 {
     struct top_target t;
+    double slow = top_figures_value(f, "delaybridge_slow_targets");
     fprintf(out, "%-32s  %-13s %10s %14s %10s %10s %10s %10s\n", "TARGET", "STATE", "DELIVER/S",
             "DELIVERED", "FAIL/S", "FAILED", "DEAD", "LIMIT/S");
     for (int i = 0; top_target_at(f, i, control, &t); i++)
         if (t.entry[0] != '(' || t.deliveries + t.dead_letters > 0) /* "(none)", "(other)" */
             print_target(&t, out);
+    if (slow > 0)
+        fprintf(out, "slow targets, in separate transactions: %.0f\n", slow);
     for (size_t i = 0; i < control->n; i++)
         if (is_in_force(&control->all[i], now_wall_ms))
             print_control(&control->all[i], out);

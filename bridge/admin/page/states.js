@@ -24,6 +24,7 @@ export function levelState(level) {
 const TARGET_STATES = {
   paused: {kind: "warn", word: "paused"},
   failing: {kind: "bad", word: "failing"},
+  slow: {kind: "warn", word: "slow"},
   partly_paused: {kind: "warn", word: "partly paused"},
   limited: {kind: "warn", word: "limited"},
 };
@@ -39,7 +40,9 @@ export function targetState(target) {
 }
 
 // What the state means in figures.
-export function targetDetails({state, limit_per_s: limit, topics, failing_topics: failing}) {
-  if (state === "failing" && topics > 1) return `${count(failing)} of ${plural(topics, "topic")}`;
-  return limit ? `lowest: ${rate(limit)}/s` : "";
+export function targetDetails(target) {
+  const some = {failing: target.failing_topics, slow: target.slow_topics}[target.state];
+  if (some !== undefined && target.topics > 1)
+    return `${count(some)} of ${plural(target.topics, "topic")}`;
+  return target.limit_per_s ? `lowest: ${rate(target.limit_per_s)}/s` : "";
 }
