@@ -38,8 +38,8 @@ static void report_group(const struct top_status *s, const struct report *r)
                      top_figures_value(f, "delaybridge_lanes");
     double refusals = top_figures_value(f, "delaybridge_topic_findings{kind=\"refuse\"}");
     if (ready < f->answered)
-        say(r, "nothing-is-delivered", "%.0f of %d processes are not ready.", f->answered - ready,
-            f->answered);
+        say(r, "nothing-is-delivered", "Processes that are not ready: %.0f of %d.",
+            f->answered - ready, f->answered);
     if (s->knows_all && f->answered == f->asked && unowned > 0)
         say(r, "a-lane-is-not-served", "Lanes without an owner: %.0f.", unowned);
     if (refusals > 0)
@@ -89,10 +89,10 @@ static void report_figures(const struct top_status *s, const struct report *r)
     if (behind_s > 1)
         say(r, "requests-are-read-late", "Requests wait %.1f s before they are read.", behind_s);
     if (restoring > 0)
-        say(r, "lanes-restore-for-long", "Reading cancels, no deliveries yet: %.0f lanes.",
+        say(r, "lanes-restore-for-long", "Lanes that read cancels, and deliver nothing yet: %.0f.",
             restoring);
     if (events > 0)
-        say(r, "events-are-blocked", "Waiting, because events cannot be written: %.0f lanes.",
+        say(r, "events-are-blocked", "Lanes that wait, because events cannot be written: %.0f.",
             events);
     if (room > 0 && cancels > CANCELS_FULL * room)
         say(r, "cancels-are-nearly-full", "The memory for cancels is %.0f %% full.",
