@@ -122,8 +122,10 @@ def blocked(stage: Stage, level: str) -> float:
 
 
 def require_blocked(stage: Stage, path: Path, place: str, level: str) -> None:
-    """Checks that metrics, levels and check show the batch at this place, and that check names the command."""
+    """Checks that metrics, levels and check show the batch at this place, and that check names the command. The process
+    stays ready, because all other partitions continue."""
     stage.admin.wait("the blocked partition in /metrics", lambda: blocked(stage, level) == 1)
+    require((ready := Watch(stage.spare_port).get("/readyz"))[0] == 200, f"a partition is blocked, and /readyz answers {ready}")
     shown = stage.run("levels", "-c", str(path)).stdout
     require("cannot be read" in shown and "BLOCKED" in shown, f"levels does not show the blocked partition:\n{shown}")
     done = stage.run("check", "-c", str(path))
