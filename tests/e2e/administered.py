@@ -42,14 +42,16 @@ def apply_three(stage: Stage) -> str:
     stage.broker(brokers=3)
     for n in range(ROUNDS):
         path = stage.config(schedule=f"s{n}", replication=3)
-        stage.apply(path)
+        said = stage.apply(path)
+        require("created" in said and "nothing to do" not in said, f"apply, which creates topics, says:\n{said}")
         for port in range(3):
             broker = f"127.0.0.1:{stage.kafka.port + port}"
             made = Admin(broker).described(f"s{n}")
             require(len(made) == OWN_TOPICS and all(copies == 3 for copies in made.values()), f"{broker} shows {made}")
-        planned = stage.run("topics", "plan", "-c", str(path))
-        require(planned.returncode == 0 and planned.stdout == "nothing to do\n",
-                f"after apply, plan ended with {planned.returncode}:\n{planned.stdout}{planned.stderr}")
+        for command in ("plan", "apply"):
+            done = stage.run("topics", command, "-c", str(path))
+            require(done.returncode == 0 and done.stdout == "nothing to do\n",
+                    f"after apply, {command} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     stage.kafka.call("kill", "3")
     stage.admin.wait("two brokers", lambda: len(stage.admin.client.list_topics(timeout=20).brokers) == 2)
     path = stage.config(schedule="late", replication=3)

@@ -28,6 +28,7 @@ QUICK_START = "Quick start"
 # The exit codes of commands that do not end with 0.
 ENDS = {"delaybridge topics plan": 78}
 DELIVERY_S = 30
+NOTHING = "nothing to do"
 HELPERS = "deploy/clients/README.md"
 # The records that a program of HELPERS writes: key, value and headers.
 SCHEDULED = ['order-17 {"order": 17} dlb-delay=15m,dlb-target=orders.timeout', "order-17  dlb-op=cancel"]
@@ -111,7 +112,15 @@ class Reader:
                     self.start()
                 else:
                     last = self.shell(line, ENDS.get(line, 0))
+                if line.startswith("delaybridge topics apply"):
+                    self.apply_again(line, last)
         require("order-17" in last and '{"order": 17}' in last and "dlb-source" in last, f"no delivery came:\n{last}")
+
+    def apply_again(self, line: str, first: str) -> None:
+        """Requires that only the second 'topics apply' has nothing to do: the first one creates topics."""
+        require("created" in first and NOTHING not in first, f"apply, which creates topics, says:\n{first}")
+        second = self.shell(line)
+        require(second == f"{NOTHING}\n", f"apply, which changes nothing, says:\n{second}")
 
     def run(self, page: str, block: Block) -> None:
         if block.mark or (page == "README.md" and block.section == QUICK_START):

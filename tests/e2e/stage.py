@@ -125,10 +125,11 @@ class Stage:
             log.write(done.stdout + done.stderr)
         return done
 
-    def apply(self, config: Path) -> None:
+    def apply(self, config: Path) -> str:
         done = self.run("topics", "apply", "-c", str(config), timeout=APPLY_S)
         require(done.returncode == 0,
                 f"topics apply ended with {done.returncode}: {done.stderr.strip()[-600:]}")
+        return done.stdout
 
     def ready(self, topics: dict[str, int] | None = None, **changes) -> Path:
         """Sets up broker, targets, configuration, the bridge's topics, a sender and a reader. Returns the path of the
