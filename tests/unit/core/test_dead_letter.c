@@ -7,6 +7,7 @@
 #include "tests/unit/core/fixture.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 /* The largest part of a name that a reason shows. */
 enum { SHOWN_MAX = 120 };
@@ -105,4 +106,20 @@ Test(dead_letter, long_target_is_cut_in_each_reason)
     fx.b->config.max_attempts = 1;
     redelivery_attempt_failed(fx.b, failed, (struct failure){DELIVERY_REFUSED, "not authorized"});
     expect_shown(failed);
+}
+
+/* 'topics apply' may have been run already, so only check can tell whether it helps. */
+Test(dead_letter, too_large_for_its_level_names_check_and_its_size)
+{
+    struct parcel *p = parcel();
+    char size[32];
+    snprintf(size, sizeof size, "its %zu bytes", p->record->key.len + p->record->value.len);
+    dead_letter_too_large_for_level(fx.b, p);
+    cr_assert_not_null(p->dead_letter);
+    const struct refusal *why = &p->dead_letter->refusal;
+    cr_expect_eq(why->code, CODE_TOO_LARGE);
+    cr_expect_eq(strncmp(why->reason, size, strlen(size)), 0, "%s", why->reason);
+    cr_expect_not_null(
+        strstr(why->reason, "'delaybridge check' says whether 'topics apply' can raise it"), "%s",
+        why->reason);
 }
