@@ -103,6 +103,7 @@
     X(an_older_process_is_blocked_by_version_2_alone)                         \
     X(an_older_process_is_blocked_by_version_2_alone_exactly_once)            \
     X(record_of_version_1_survives_an_upgrade_and_a_rollback)                 \
+    X(record_of_version_1_survives_an_upgrade_and_a_rollback_exactly_once)    \
     /* stories_transaction.c: exactly-once, and its failures */               \
     X(an_abort_reads_again_from_the_committed_offsets)                        \
     X(a_commit_that_arrived_without_an_answer_doubles_nothing)                \
