@@ -8,14 +8,6 @@
 
 enum { NAME_MAX = 512 };
 
-#define FORMAT_NAME(name, format)                   \
-    do {                                            \
-        va_list args;                               \
-        va_start(args, format);                     \
-        vsnprintf(name, sizeof name, format, args); \
-        va_end(args);                               \
-    } while (0)
-
 void top_figures_take(struct top_figures *f, struct scrape *fresh, int64_t now_mono_ms)
 {
     scrape_deinit(&f->before);
@@ -41,21 +33,30 @@ static double per_second(const struct top_figures *f, double growth)
 double top_figures_value(const struct top_figures *f, const char *format, ...)
 {
     char name[NAME_MAX];
-    FORMAT_NAME(name, format);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
     return scrape_value(&f->now, name);
 }
 
 double top_figures_rate(const struct top_figures *f, const char *format, ...)
 {
     char name[NAME_MAX];
-    FORMAT_NAME(name, format);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
     return per_second(f, scrape_value(&f->now, name) - scrape_value(&f->before, name));
 }
 
 const struct scrape_sample *top_figures_find(const struct top_figures *f, const char *format, ...)
 {
     char name[NAME_MAX];
-    FORMAT_NAME(name, format);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
     return scrape_find(&f->now, name);
 }
 
