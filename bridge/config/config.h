@@ -10,6 +10,7 @@
 #include "levels/event.h"
 #include "levels/plan.h"
 #include "levels/retry.h"
+#include "levels/target_rule.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,7 +44,8 @@ struct config {
     int retired_n;
     char **targets;
     size_t targets_n;
-    char *default_target; /* NULL: none */
+    struct target_rule *target_rules; /* by entry of targets; NULL: no entry has one */
+    char *default_target;             /* NULL: none */
     int64_t max_delay_ms;
     int max_attempts;
     unsigned compat;     /* COMPAT_BIT of each foreign format that is translated */

@@ -12,11 +12,20 @@ static bool same_spans(const int64_t *a, int a_n, const int64_t *b, int b_n)
     return a_n == b_n && memcmp(a, b, (size_t)a_n * sizeof *a) == 0;
 }
 
+static bool same_rule(const struct config *a, const struct config *b, size_t i)
+{
+    static const struct target_rule NONE = {.max_attempts = 0};
+    const struct target_rule *x = a->target_rules == NULL ? &NONE : &a->target_rules[i];
+    const struct target_rule *y = b->target_rules == NULL ? &NONE : &b->target_rules[i];
+    return x->max_attempts == y->max_attempts && x->max_rate.records == y->max_rate.records &&
+           x->max_rate.unit_ms == y->max_rate.unit_ms;
+}
+
 static bool same_targets(const struct config *a, const struct config *b)
 {
     bool same = a->targets_n == b->targets_n;
     for (size_t i = 0; same && i < a->targets_n; i++)
-        same = same_text(a->targets[i], b->targets[i]);
+        same = same_text(a->targets[i], b->targets[i]) && same_rule(a, b, i);
     return same;
 }
 

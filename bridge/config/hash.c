@@ -30,11 +30,21 @@ static uint64_t of_policy(const struct retry_policy *p)
     return mix(hash, &p->deadline_ms, sizeof p->deadline_ms);
 }
 
+/* An entry without a rate has the hash that it had before entries could have one. */
+static uint64_t of_target(const struct config *c, size_t i)
+{
+    uint64_t hash = of_text(c->targets[i]);
+    if (c->target_rules == NULL || c->target_rules[i].max_rate.records == 0)
+        return hash;
+    int64_t rate = rate_per_minute(&c->target_rules[i].max_rate);
+    return mix(hash, &rate, sizeof rate);
+}
+
 uint32_t config_hash(const struct config *c)
 {
     uint64_t targets = 0; /* a sum, so that their order does not matter */
     for (size_t i = 0; i < c->targets_n; i++)
-        targets += of_text(c->targets[i]);
+        targets += of_target(c, i);
     uint64_t hash = of_text(c->default_target);
     hash = mix(hash, &targets, sizeof targets);
     hash = mix(hash, c->ladder.level_ms, (size_t)c->ladder.n * sizeof *c->ladder.level_ms);

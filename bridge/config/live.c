@@ -19,7 +19,12 @@ static bool keep_targets(struct config *to, const struct config *from)
     bool kept = (to->targets = calloc(from->targets_n + 1, sizeof *to->targets)) != NULL;
     for (size_t i = 0; kept && i < from->targets_n; i++, to->targets_n++)
         kept = keep(from->targets[i], &to->targets[i]);
-    return kept;
+    if (!kept || from->target_rules == NULL)
+        return kept;
+    to->target_rules = calloc(from->targets_n, sizeof *to->target_rules);
+    if (to->target_rules != NULL)
+        memcpy(to->target_rules, from->target_rules, from->targets_n * sizeof *to->target_rules);
+    return to->target_rules != NULL;
 }
 
 static bool keep_retry(struct config *to, const struct config *from)
@@ -35,6 +40,7 @@ static bool keep_retry(struct config *to, const struct config *from)
 int config_copy_live(struct config *to, const struct config *from)
 {
     to->targets = NULL;
+    to->target_rules = NULL;
     to->targets_n = to->retry_n = 0;
     to->retry = NULL;
     to->default_target = to->compat_policy = NULL;
@@ -58,6 +64,7 @@ void config_free_live(struct config *config)
     for (size_t i = 0; i < config->retry_n; i++)
         free(config->retry[i].name);
     free(config->targets);
+    free(config->target_rules);
     free(config->retry);
     free(config->default_target);
     free(config->compat_policy);

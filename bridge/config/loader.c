@@ -230,12 +230,10 @@ void config_deinit(struct config *c)
         free(c->kafka[i].name);
         free(c->kafka[i].value);
     }
-    for (size_t i = 0; i < c->targets_n; i++)
-        free(c->targets[i]);
+    config_free_targets(c);
     config_free_topics(c);
     config_free_retry(c);
     free(c->kafka);
-    free(c->targets);
     free(c->path);
     free(c->group);
     free(c->schedule);

@@ -103,6 +103,13 @@ enum client_role config_role_cut(const char **name);
 /* Returns the role named "intake", "levels", "hops" or "deliveries", else CLIENT_ALL. */
 enum client_role config_role(const char *name);
 
+/* Sets all targets, without rules. */
+int config_set_targets(struct loader *loader, const struct setting *setting) must_check;
+/* Sets max_rate or max_attempts of an entry of targets. The key of the setting is the field. */
+int config_set_target_rule(struct loader *loader, size_t entry,
+                           const struct setting *setting) must_check;
+void config_free_targets(struct config *config);
+
 /* Sets one entry of topic_settings. The key of the setting is the property's name. A value of NULL
    or "default" leaves the property to the brokers. */
 int config_set_topic(struct loader *loader, const struct setting *setting) must_check;

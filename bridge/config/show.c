@@ -109,11 +109,27 @@ static void show_compat(FILE *out, const struct config *config)
     fputc(']', out);
 }
 
+static void show_target(struct list *list, const struct config *config, size_t i)
+{
+    const struct target_rule *rule = config->target_rules == NULL ? NULL : &config->target_rules[i];
+    bool is_map = rule != NULL && (rule->max_rate.records > 0 || rule->max_attempts > 0);
+    char rate[RATE_TEXT_MAX];
+    list_add(list, is_map ? "{topic: " : config->targets[i]);
+    if (!is_map)
+        return;
+    fputs(config->targets[i], list->out);
+    if (rule->max_rate.records > 0)
+        fprintf(list->out, ", max_rate: %s", rate_format(&rule->max_rate, rate));
+    if (rule->max_attempts > 0)
+        fprintf(list->out, ", max_attempts: %d", rule->max_attempts);
+    fputc('}', list->out);
+}
+
 static void show_targets(FILE *out, const struct config *config)
 {
     struct list list = list_begin(out, '[');
     for (size_t i = 0; i < config->targets_n; i++)
-        list_add(&list, config->targets[i]);
+        show_target(&list, config, i);
     fputc(']', out);
 }
 

@@ -59,9 +59,13 @@ const struct config_key CONFIG_KEYS[] = {
      .type = TYPE_TARGETS,
      AT(targets),
      .shown = "[orders.timeout, \"payments.*\"]",
-     .help = "Topics that requests may name as target. A * matches any run of characters. "
-             "Required. The bridge's own topics and topics that begin with __ are always refused, "
-             "except schedule.canary.",
+     .help =
+         "Topics that requests may name as target. A * matches any run of characters. "
+         "Required. The bridge's own topics and topics that begin with __ are always refused, "
+         "except schedule.canary. In the file, an entry may be {topic: \"payments.*\", max_rate: "
+         "100/s, max_attempts: 20}. max_rate limits each of its topics that no operator limits. "
+         "For a topic the entry with the longest beginning before its first * counts, then the "
+         "last one.",
      .live = true},
     {.name = "default_target",
      .type = TYPE_TEXT,

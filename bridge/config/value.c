@@ -149,28 +149,6 @@ static int set_spans(struct loader *loader, const struct config_key *key,
     return 0;
 }
 
-static void targets_free(struct config *c)
-{
-    for (size_t i = 0; i < c->targets_n; i++)
-        free(c->targets[i]);
-    free(c->targets);
-    c->targets = NULL;
-    c->targets_n = 0;
-}
-
-static int set_targets(struct loader *loader, const struct setting *setting)
-{
-    struct config *c = loader->config;
-    targets_free(c);
-    if (setting->n == 0)
-        return config_refuse(loader, setting, NULL,
-                             "the list is empty: list the topics that requests may name");
-    c->targets = memory_or_end(calloc(setting->n, sizeof(char *)));
-    for (; c->targets_n < setting->n; c->targets_n++)
-        c->targets[c->targets_n] = config_keep(setting->values[c->targets_n]);
-    return 0;
-}
-
 static int set_choice(struct loader *loader, const struct config_key *key,
                       const struct setting *setting)
 {
@@ -330,7 +308,7 @@ static int set_value(struct loader *loader, const struct config_key *key,
     case TYPE_RETIRED:
         return set_spans(loader, key, setting);
     case TYPE_TARGETS:
-        return set_targets(loader, setting);
+        return config_set_targets(loader, setting);
     case TYPE_TOPIC_SETTINGS:
         return config_set_topics(loader, setting);
     case TYPE_RETRY:

@@ -124,6 +124,8 @@ void bridge_reconfigure(struct bridge *b, const struct bridge_live *live)
     b->config.rules = live->rules;
     b->config.rules.cancels = b->cancels.is_on;
     b->config.max_attempts = live->max_attempts;
+    b->config.target_rules = live->target_rules;
+    withhold_reconfigured(b);
     memcpy(b->config.target_labels, live->target_labels, sizeof live->target_labels);
     memcpy(b->config.retry_labels, live->retry_labels, sizeof live->retry_labels);
     targets_relabel(b);

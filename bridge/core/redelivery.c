@@ -50,6 +50,12 @@ static void notice_failure(struct bridge *b, const struct parcel *p, const struc
     bridge_notice(b, notice);
 }
 
+static int max_attempts(const struct bridge *b, struct bytes target)
+{
+    const struct target_rule *rule = target_rule(b, target);
+    return rule != NULL && rule->max_attempts > 0 ? rule->max_attempts : b->config.max_attempts;
+}
+
 void redelivery_attempt_failed(struct bridge *b, struct parcel *p, struct failure failure)
 {
     struct envelope env;
@@ -59,7 +65,7 @@ void redelivery_attempt_failed(struct bridge *b, struct parcel *p, struct failur
     env.stamp.extras.deferral = DEFERRAL_NONE;
     struct target_stats *stats = target_stats(b, target_label(b, env.stamp.target));
     counter_add(&stats->failures[failure.error], 1);
-    if (attempts < b->config.max_attempts) {
+    if (attempts < max_attempts(b, env.stamp.target)) {
         counter_add(&b->stats->retries, 1);
         env.stamp.next_try_ms =
             b->now.wall_ms + retry_after_ms[attempts <= RETRIES ? attempts - 1 : RETRIES - 1];

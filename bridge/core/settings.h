@@ -6,6 +6,7 @@
 #include "bridge/core/stats.h"
 #include "levels/plan.h"
 #include "levels/request.h"
+#include "levels/target_rule.h"
 
 /* All pointers, those inside rules included, are borrowed and must outlive the bridge. */
 struct bridge_config {
@@ -15,6 +16,7 @@ struct bridge_config {
     int lanes; /* partitions of the schedule topic */
     struct request_rules rules;
     int max_attempts; /* deliveries of a record before it goes to the dead-letter topic */
+    const struct target_rule *target_rules; /* by entry of rules.allowlist; NULL: none has one */
     bool exactly_once;
 
     /* Memory, in bytes. */
@@ -55,6 +57,7 @@ struct bridge_config {
 struct bridge_live {
     struct request_rules rules;
     int max_attempts;
+    const struct target_rule *target_rules;
     uint8_t target_labels[TARGET_LABELS];
     uint8_t retry_labels[TARGET_LABELS];
     size_t record_max_bytes;

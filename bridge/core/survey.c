@@ -123,16 +123,28 @@ static void survey_lags(struct bridge *b)
     counter_set(&b->stats->schedule_lag_ms, (uint64_t)longest_ms);
 }
 
+/* Returns the lowest rate that limits a target of this entry, in records a minute. 0: none. */
+static uint64_t limit_of_entry(const struct bridge *b, size_t i)
+{
+    const struct target_rule *rules = b->config.target_rules;
+    int64_t rate = controls_limit_per_minute(&b->control.all, b->config.rules.allowlist.patterns[i],
+                                             b->now.wall_ms);
+    if (rate == 0 && rules != NULL && rules[i].max_rate.records > 0)
+        rate = rate_per_minute(&rules[i].max_rate);
+    return (uint64_t)rate;
+}
+
 /* Entries of `targets` may share a label. */
 static void survey_entries(struct bridge *b)
 {
     const struct allowlist *targets = &b->config.rules.allowlist;
     const struct controls *all = &b->control.all;
     uint64_t least[TARGET_LABELS] = {0}, paused[TARGET_LABELS] = {0};
-    for (size_t i = 0; all->n > 0 && i < targets->patterns_n; i++) {
+    bool any = all->n > 0 || b->config.target_rules != NULL;
+    for (size_t i = 0; any && i < targets->patterns_n; i++) {
         const char *pattern = targets->patterns[i];
         int label = i < TARGET_LABELS ? b->config.target_labels[i] : LABEL_OTHER;
-        uint64_t rate = (uint64_t)controls_limit_per_minute(all, pattern, b->now.wall_ms);
+        uint64_t rate = limit_of_entry(b, i);
         uint64_t share = controls_paused(all, pattern, b->now.wall_ms);
         if (rate > 0 && (least[label] == 0 || rate < least[label]))
             least[label] = rate;

@@ -73,6 +73,13 @@ struct target_stats *target_stats(const struct bridge *b, uint8_t label)
     return &b->stats->targets[label];
 }
 
+const struct target_rule *target_rule(const struct bridge *b, struct bytes name)
+{
+    const struct target_rule *rules = b->config.target_rules;
+    int entry = rules == NULL ? -1 : allowlist_entry(&b->config.rules.allowlist, name);
+    return entry < 0 ? NULL : &rules[entry];
+}
+
 uint8_t target_label(const struct bridge *b, struct bytes name)
 {
     int entry = allowlist_entry(&b->config.rules.allowlist, name);

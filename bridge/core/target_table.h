@@ -11,6 +11,9 @@ void targets_relabel(struct bridge *b); /* after the entries of `targets` change
 struct target *target_find(struct bridge *b, struct bytes name); /* NULL: not in the table */
 struct target *target_get(struct bridge *b, struct bytes name);  /* NULL: all are in use */
 
+/* Returns what the entry of `targets` for this name sets, or NULL. */
+const struct target_rule *target_rule(const struct bridge *b, struct bytes name);
+
 /* Return the index in stats.targets of a name, and the counters of an index. */
 uint8_t target_label(const struct bridge *b, struct bytes name);
 struct target_stats *target_stats(const struct bridge *b, uint8_t label);

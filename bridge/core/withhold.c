@@ -92,6 +92,22 @@ void withhold_serve(struct bridge *b)
     bridge_notice(b, (struct notice){.kind = NOTICE_CONTROL_UNKNOWN, .span_ms = waited_ms});
 }
 
+void withhold_reconfigured(struct bridge *b)
+{
+    b->control.all.version++; /* each verdict is found again */
+}
+
+static struct verdict decide(const struct bridge *b, struct bytes name)
+{
+    struct verdict v = controls_decide(&b->control.all, name, b->now.wall_ms);
+    const struct target_rule *rule = target_rule(b, name);
+    if (v.state == CONTROL_OPEN && rule != NULL && rule->max_rate.records > 0) {
+        v.state = CONTROL_LIMITED;
+        v.rate = rule->max_rate;
+    }
+    return v;
+}
+
 /* The topic of the canary shows whether the bridge delivers, so no pattern matches it. */
 static const struct verdict *verdict_of(struct bridge *b, struct target *t)
 {
@@ -104,7 +120,7 @@ static const struct verdict *verdict_of(struct bridge *b, struct target *t)
     t->verdict_wall_ms = b->now.wall_ms;
     t->verdict = topic_is_internal(b->config.rules.allowlist.schedule, name)
                      ? (struct verdict){.valid_wall_ms = CONTROL_ENDLESS}
-                     : controls_decide(all, name, b->now.wall_ms);
+                     : decide(b, name);
     return &t->verdict;
 }
 

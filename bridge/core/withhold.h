@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* withhold: due records of targets that operators pause or limit (levels/control.h). Such a record
+/* withhold: due records of targets that operators pause or limit (levels/control.h), or
+   whose entry of `targets` has a max_rate. Such a record
    is withheld: it returns to a level without an attempt, and comes back later. Until the entries
    were read once, no lane is open, but for CONTROL_WAIT_MS at most. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_WITHHOLD_H
@@ -10,6 +11,9 @@
 
 int withhold_init(struct bridge *b) must_check;
 void withhold_deinit(struct bridge *b);
+
+/* The entries of `targets` may have other rates now. */
+void withhold_reconfigured(struct bridge *b);
 
 /* Returns when a due record must come back, and sets *why. Returns 0 if it may be sent now. stamp:
    of the record. Gives it no slot yet. */

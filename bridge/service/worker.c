@@ -67,6 +67,7 @@ static void take_live(struct worker *w)
     const struct config *config = live != NULL ? live : w->config.config;
     struct bridge_live taken = {.rules = worker_rules(w, config),
                                 .max_attempts = config->max_attempts,
+                                .target_rules = config->target_rules,
                                 .record_max_bytes = record_max_bytes,
                                 .events = config->events};
     labels_number(LABEL_TARGETS, (const char *const *)config->targets, config->targets_n,

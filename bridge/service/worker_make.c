@@ -91,6 +91,7 @@ static int start_bridge(struct worker *w)
         .exactly_once = c->exactly_once,
         .skip_unreadable = c->skip_unreadable,
         .max_attempts = c->max_attempts,
+        .target_rules = c->target_rules,
         .memory_bytes = c->memory_bytes / c->workers,
         .bulk_bytes = bulk_bytes(c->memory_bytes / c->workers),
         .large_bytes = c->memory_bytes / c->workers / LARGE_SHARE,

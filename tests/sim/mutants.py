@@ -231,6 +231,10 @@ MUTANTS = (
            "|= !was_kept && !lane->was_owned;", suite="withhold"),
     Mutant("try_without_memory_takes_a_slot", "bridge/core/forward.c", "if (redelivery_withhold(b, p, until_ms, why))",
            "(void)redelivery_withhold(b, p, until_ms, why);", suite="withhold"),
+    Mutant("rate_of_an_entry_is_ignored", "bridge/core/withhold.c", "rule != NULL && rule->max_rate.records > 0", "false"),
+    Mutant("rate_of_an_entry_beats_an_operator", "bridge/core/withhold.c",
+           "if (v.state == CONTROL_OPEN && rule != NULL", "if (rule != NULL"),
+    Mutant("reload_keeps_the_rate_of_an_entry", "bridge/core/withhold.c", "b->control.all.version++; /*", "/*", suite="withhold"),
     Mutant("withheld_record_is_retrying", "levels/envelope.h", "if (stamp_is_withheld(stamp))\n        return 0;", ""),
 )
 
@@ -365,6 +369,8 @@ CASES = (
           "an_abort_voids_the_slots_of_a_limit", "a_step_of_the_clock_voids_the_slots_of_a_limit"),
          ("cancelled_record_keeps_its_slot", "limit_that_is_set_again_keeps_its_slots", "try_without_memory_takes_a_slot",
           "abort_empties_buckets", "abort_keeps_slots", "step_of_the_clock_keeps_slots")),
+    Case("the rate of an entry of `targets` is ignored, or an operator cannot change it", ("an_entry_of_targets_may_have_a_rate",),
+         ("rate_of_an_entry_is_ignored", "rate_of_an_entry_beats_an_operator", "reload_keeps_the_rate_of_an_entry")),
     Case("the topic of control stops all deliveries", ("lanes_open_after_half_a_minute_without_the_pauses",),
          ("lanes_wait_for_the_pauses_without_end",)),
     Case("a cancel is written while lanes wait for the pauses",

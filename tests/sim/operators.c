@@ -47,7 +47,8 @@ static const struct act *deciding(const struct world *w, int n, const char *targ
         if (limit == NULL || literal(a->pattern) >= literal(limit->pattern))
             limit = a;
     }
-    return limit;
+    bool configured = limit == NULL && w->max_rate != NULL && matches(w->max_rate->pattern, target);
+    return configured ? w->max_rate : limit;
 }
 
 static void reset_paces(struct process *p)
@@ -133,6 +134,26 @@ void operators_pause(struct world *w, const char *pattern, int64_t for_ms)
     act(w, (struct act){.pattern = pattern,
                         .kind = ACT_PAUSE,
                         .until_ms = for_ms == 0 ? INT64_MAX : w->now_ms + for_ms});
+}
+
+void operators_configure(struct world *w, const char *pattern, int records, int unit_ms)
+{
+    struct act *act = arena_take(&w->arena, sizeof *act);
+    *act =
+        (struct act){.pattern = pattern, .kind = ACT_LIMIT, .records = records, .unit_ms = unit_ms};
+    w->max_rate = act;
+}
+
+const struct target_rule *operators_rules(struct world *w)
+{
+    const struct allowlist *list = &w->rules.allowlist;
+    const struct act *max = w->max_rate;
+    if (max == NULL)
+        return NULL;
+    for (size_t i = 0; i < list->patterns_n; i++)
+        if (strcmp(list->patterns[i], max->pattern) == 0)
+            w->target_rules[i].max_rate = (struct rate){max->records, max->unit_ms};
+    return w->target_rules;
 }
 
 void operators_limit(struct world *w, const char *pattern, int records, int unit_ms)
@@ -234,7 +255,8 @@ void operators_check_hop(struct process *p, const struct forwarded *f, const str
 {
     struct world *w = p->world;
     bool paused = stamp->extras.deferral == DEFERRAL_PAUSED;
-    bool known = false;
+    bool known =
+        !paused && w->max_rate != NULL && matches(w->max_rate->pattern, f->request->target);
     if (!paused && stamp->extras.deferral != DEFERRAL_LIMITED)
         return;
     for (const struct act *a = w->acts; a != NULL; a = a->next)

@@ -24,6 +24,11 @@ void operators_pause(struct world *world, const char *pattern, int64_t for_ms);
 void operators_limit(struct world *world, const char *pattern, int records, int unit_ms);
 void operators_remove(struct world *world, const char *pattern);
 
+/* Sets max_rate of an entry of `targets`. Call it before the processes start. */
+void operators_configure(struct world *world, const char *pattern, int records, int unit_ms);
+/* Returns the same for the configuration of a process. */
+const struct target_rule *operators_rules(struct world *world);
+
 /* Writes a random one of these. */
 void operators_random(struct world *world);
 /* Removes every entry. */

@@ -67,6 +67,7 @@ static struct bridge_config configure(struct process *p)
                                   .lanes = w->setup.lanes,
                                   .rules = w->rules,
                                   .max_attempts = w->setup.max_attempts,
+                                  .target_rules = operators_rules(w),
                                   .memory_bytes = w->setup.memory_bytes,
                                   .bulk_bytes = w->setup.bulk_bytes,
                                   .large_bytes = w->setup.large_bytes,

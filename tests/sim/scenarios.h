@@ -228,6 +228,7 @@
     X(a_cancel_meets_a_paused_record)                                         \
     X(records_of_a_limited_target_come_at_its_rate)                           \
     X(records_of_a_limited_target_come_at_its_rate_exactly_once)              \
+    X(an_entry_of_targets_may_have_a_rate)                                    \
     X(slots_are_given_again_after_a_restart)                                  \
     X(lanes_share_a_limit)                                                    \
     X(a_removed_limit_is_over)                                                \

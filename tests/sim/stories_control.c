@@ -174,6 +174,32 @@ void records_of_a_limited_target_come_at_its_rate_exactly_once(struct world *w)
     limit(w);
 }
 
+/* A limit of an operator has precedence, and ends. */
+void an_entry_of_targets_may_have_a_rate(struct world *w)
+{
+    enum { N = 40 };
+    struct request *all[N];
+    story_begin(w);
+    w->setup.control = true;
+    operators_configure(w, "payments.*", 2, 1000);
+    story_open(w);
+    for (int i = 0; i < N; i++)
+        all[i] = story_ask(w, TARGET_A, 0);
+    struct request *other = story_ask(w, TARGET_DEFAULT, 0);
+    story_pass(w, 5000);
+    expect(w, other->delivered == 1);
+    expect(w, delivered_of(all, N) >= 8 && delivered_of(all, N) <= 11);
+    operators_limit(w, "payments.a", 10, 1000);
+    story_pass(w, 100);
+    struct request *quick = story_ask(w, TARGET_A, 0);
+    story_pass(w, 2000);
+    expect(w, quick->delivered == 1);
+    operators_remove(w, "payments.a");
+    story_until(w, delivered_of(all, N) == N);
+    expect(w, COUNT(w, lateness_max_ms) < 500);
+    story_finish(w);
+}
+
 /* The new process does not know the slots that its predecessor gave. */
 void slots_are_given_again_after_a_restart(struct world *w)
 {

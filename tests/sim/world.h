@@ -292,6 +292,8 @@ struct world {
     struct rng control_rng;  /* the same of pauses and limits */
     struct act *acts;        /* the topic of control; acts_n of them */
     int acts_n;
+    const struct act *max_rate;         /* the limit in the configuration; NULL: none */
+    struct target_rule target_rules[8]; /* the same, by pattern of rules */
     uint64_t voided_n, cancels_trimmed;
     size_t requests_n, open_n; /* requests_n: all; open_n: without an outcome so far */
     int64_t finish_by_ms;

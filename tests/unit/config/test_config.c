@@ -434,7 +434,8 @@ Test(config, copy_of_live_keys_leaves_all_others)
     struct config start, copy;
     takes("targets: [a]\nschedule: first\nhold: 2s\n");
     start = copy = config;
-    takes("targets: [b, c]\nschedule: second\ndefault_target: b\nmax_delay: 3d\nhold: 3s\n"
+    takes("targets: [b, {topic: c, max_attempts: 2}]\nschedule: second\ndefault_target: "
+          "b\nmax_delay: 3d\nhold: 3s\n"
           "retry: {r: {delays: [5s]}}\n");
     cr_assert_eq(config_copy_live(&copy, &config), 0);
     config_deinit(&config);
@@ -442,6 +443,7 @@ Test(config, copy_of_live_keys_leaves_all_others)
     cr_expect_eq(copy.ladder.hold_ms, 2000);
     cr_expect_eq(copy.targets_n, 2);
     cr_expect_str_eq(copy.targets[1], "c");
+    cr_expect_eq(copy.target_rules[1].max_attempts, 2);
     cr_expect_str_eq(copy.default_target, "b");
     cr_expect_str_eq(copy.retry[0].name, "r");
     cr_expect_eq(copy.max_delay_ms, INT64_C(3) * 24 * 3600 * 1000);
@@ -530,6 +532,7 @@ Test(config, each_key_that_differs_is_reported_with_its_liveness)
         {"levels: [1s, 2s]", "-levels "},
         {"retired_levels: [3s]", "-retired_levels "},
         {"targets: [a]", "+targets "},
+        {"targets: [{topic: a, max_rate: 5/s}]", "+targets "},
         {"targets: [a]\ndefault_target: a", "+targets +default_target "},
         {"max_delay: 3d", "+max_delay "},
         {"delivery: exactly-once", "-delivery "},
@@ -702,6 +705,38 @@ Test(config, properties_required_for_the_guarantees_are_refused)
     }
     refuses("kafka: {group.id: x}\n", "set the key group instead");
     refuses_flag("-Xacks=1", "flag -X: acks: \"1\"");
+}
+
+Test(config, target_may_have_a_rate_and_attempts)
+{
+    takes("targets:\n  - a\n  - {max_rate: 6000/m, topic: 'b.*'}\n  - topic: c\n    max_attempts: "
+          "7\n");
+    cr_assert_eq(config.targets_n, 3);
+    cr_expect_str_eq(config.targets[1], "b.*");
+    cr_expect_eq(config.target_rules[0].max_rate.records, 0);
+    cr_expect_eq(rate_per_minute(&config.target_rules[1].max_rate), 6000);
+    cr_expect_eq(config.target_rules[1].max_attempts, 0);
+    cr_expect_eq(config.target_rules[2].max_attempts, 7);
+    cr_expect_str_eq(shown("targets"),
+                     "[a, {topic: b.*, max_rate: 6000/m}, {topic: c, max_attempts: 7}]");
+    config_deinit(&config);
+    takes("targets: [{topic: a}, b]\n");
+    cr_expect_str_eq(shown("targets"), "[a, b]");
+    cr_expect_null(config.target_rules);
+    config_deinit(&config);
+    refuses("targets:\n  - a\n  - topic: b\n    max_rate: 5/h\n",
+            ".yaml:4: targets: b: max_rate: \"5/h\": not a rate, such as 100/s or 6000/m");
+    refuses("targets: [{topic: b, max_attempts: 0}]\n",
+            ".yaml:1: targets: b: max_attempts: \"0\": must be a number from 1 to ");
+    refuses("targets: [{topic: b, max_attempts: 5x}]\n", "max_attempts: \"5x\"");
+    refuses("targets: [{topic: b, rate: 5/s}]\n",
+            "targets: b: rate: not a field of a target: topic, max_rate, max_attempts");
+    refuses("targets:\n  - a\n  - {max_rate: 5/s}\n", ".yaml:3: targets: item 2 has no topic");
+    refuses("targets: [{topic: a, topic: b}]\n", "twice");
+    refuses("targets: [{topic: [a]}]\n", "targets: topic: takes one value");
+    refuses("targets: [[a]]\n", "targets: item 1 is not a topic or a map");
+    refuses("targets: ['']\n", "not a topic name");
+    refuses("targets: [{topic: a b}]\n", "\"a b\"");
 }
 
 Test(config, brokers_and_targets_are_required)

@@ -137,6 +137,16 @@ Test(outcome, last_attempt_that_failed_ends_in_a_dead_letter)
     cr_expect_eq(p->kind, FORWARD_DEAD);
 }
 
+Test(outcome, entry_of_a_target_may_have_its_own_attempts)
+{
+    static const struct target_rule rules[] = {{.max_attempts = 1}, {.max_attempts = 9}};
+    fx.config.target_rules = rules;
+    fixture_again();
+    struct parcel *p = delivery();
+    fixture_report(p, REPORT_REFUSED);
+    cr_expect_not_null(p->dead_letter);
+}
+
 Test(outcome, record_too_large_in_a_batch_is_tried_alone)
 {
     struct parcel *p = delivery();

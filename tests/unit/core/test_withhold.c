@@ -106,6 +106,39 @@ Test(withhold, worker_sends_its_share)
     cr_expect_eq(until_ms("orders", DEFERRAL_LIMITED), 3000, "a slot of another bucket");
 }
 
+static void reconfigure(const struct target_rule *rules)
+{
+    struct bridge_live live = {.rules = fx.config.rules, .max_attempts = 3, .target_rules = rules};
+    bridge_reconfigure(fx.b, &live);
+}
+
+Test(withhold, entry_of_targets_may_have_a_rate_until_it_is_reloaded)
+{
+    static const struct target_rule rules[] = {{.max_rate = {2, 1000}}, {.max_rate = {2, 1000}}};
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 0);
+    reconfigure(rules);
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 1000, "one lane of two");
+    char canary[TOPIC_TEXT_MAX];
+    topic_of_canary(fx.config.rules.allowlist.schedule, canary);
+    cr_expect_eq(until_ms(canary, DEFERRAL_NONE), 0);
+    reconfigure(NULL);
+    cr_expect_eq(until_ms("orders", DEFERRAL_NONE), 0);
+}
+
+Test(withhold, limit_of_an_operator_has_precedence_over_the_rate_of_an_entry)
+{
+    static const struct target_rule rules[] = {{.max_rate = {60, 60000}},
+                                               {.max_rate = {60, 60000}}};
+    reconfigure(rules);
+    cr_expect_eq(wait_ms("orders", DEFERRAL_NONE), 2000);
+    put("orders", CONTROL_LIMIT, CONTROL_ENDLESS);
+    cr_expect_eq(wait_ms("orders", DEFERRAL_NONE), 1000);
+    put("orders", CONTROL_PAUSE, CONTROL_ENDLESS);
+    cr_expect_eq(wait_ms("orders", DEFERRAL_NONE), PAUSE_WAIT_MIN_MS);
+    cr_expect(bridge_control_remove(fx.b, bytes_text("orders")));
+    cr_expect_eq(wait_ms("orders", DEFERRAL_NONE), 2000);
+}
+
 /* The two clocks are in whole ms, and their ms begin apart. */
 Test(withhold, record_is_not_early_in_its_slot)
 {
