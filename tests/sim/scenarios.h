@@ -50,6 +50,7 @@
     X(a_missing_topic_blocks_its_level_alone)                                 \
     X(a_missing_topic_blocks_its_level_alone_exactly_once)                    \
     X(record_in_flight_from_before_another_owner_belongs_to_another_log)      \
+    X(report_from_before_another_owner_marks_nothing_in_another_log)          \
     /* stories_delivery.c: sizes, targets, clocks, memory */                  \
     X(too_large_for_level_and_dead_letter_goes_without_value)                 \
     X(dead_letter_with_too_large_a_key_goes_bare)                             \
