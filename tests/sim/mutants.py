@@ -236,6 +236,32 @@ MUTANTS = (
            "if (v.state == CONTROL_OPEN && rule != NULL", "if (rule != NULL"),
     Mutant("reload_keeps_the_rate_of_an_entry", "bridge/core/withhold.c", "b->control.all.version++; /*", "/*", suite="withhold"),
     Mutant("withheld_record_is_retrying", "levels/envelope.h", "if (stamp_is_withheld(stamp))\n        return 0;", ""),
+    Mutant("another_record_at_a_paused_head_goes_unnoticed", "bridge/core/head.c", "return same ? NULL :",
+           "return same || !same ? NULL :"),
+    Mutant("shorter_log_goes_unnoticed", "bridge/core/head.c", "return is_marked(q) && end >= 0 && end <= q->mark.offset;",
+           "return is_marked(q) && end < 0;"),
+    Mutant("record_in_flight_of_another_log_is_adopted", "bridge/core/head.c",
+           "q->head != NULL ? head_is_of(q, p) : p->ownership != FOREIGN", "p->offset >= 0"),
+    Mutant("gap_is_believed_at_its_first_reading", "bridge/core/head.c", "GAP_READINGS = 3", "GAP_READINGS = 1"),
+    Mutant("hop_stored_before_the_position_goes_unnoticed", "bridge/core/queue.c",
+           "if (offset < 0 || offset >= p->floor_offset", "if (offset < INT64_MAX || offset >= p->floor_offset"),
+    Mutant("offset_of_a_deleted_level_is_committed", "bridge/core/queue.c", "q->log_mismatch = q->missing = true;",
+           "q->missing = true;"),
+    Mutant("offset_that_went_back_belongs_to_the_same_log", "bridge/core/lanes.c", "start->offset >= q->base_kept;",
+           "start->offset >= 0;"),
+    Mutant("lane_of_another_owner_keeps_its_log", "bridge/core/lanes.c", "        q->missing = false;\n        queue_forget_log(q);",
+           "        q->missing = false;"),
+    Mutant("trim_that_failed_is_forgotten", "bridge/core/progress.c", "b->port.trim(b->port.ctx, q->id, q->base_kept);",
+           "b->port.trim(b->port.ctx, q->id, q->base_kept), q->base_trimmed = q->base_kept;"),
+    Mutant("log_is_trimmed_before_its_commit", "bridge/core/progress.c", "b->port.trim(b->port.ctx, q->id, q->base_kept);",
+           "b->port.trim(b->port.ctx, q->id, q->window.base);"),
+    Mutant("log_in_doubt_is_trimmed", "bridge/core/progress.c", "bool suspect = q->silences > 0;", "bool suspect = false;", "commit"),
+    Mutant("throttling_is_a_timeout", "bridge/core/cluster.c", "if (for_ms >= AWAY_MS)", "if (for_ms < 0)"),
+    Mutant("throttled_target_is_silent", "bridge/core/cluster.c", "        c->muted_mono_ms = until_mono_ms;\n", ""),
+    Mutant("outage_is_a_timeout_of_targets", "bridge/core/cluster.c", "b->cluster.back_mono_ms = b->now.mono_ms;",
+           "b->cluster.back_mono_ms = 0;"),
+    Mutant("lateness_includes_the_delay_by_a_target", "bridge/core/forward.c", "late_from_wall_ms - p->delayed_ms;",
+           "late_from_wall_ms;"),
 )
 
 
@@ -418,6 +444,36 @@ TRANSACTIONS = (
          ("keyed_record_that_is_refused_among_keyless_ones_is_tried_alone",), ("keyless_success_ends_a_suspicion",)),
 )
 
+LOGS = (
+    Case("a level or the schedule topic is created again while its partition is paused",
+         ("another_record_at_a_paused_head_blocks_the_queue", "another_record_at_a_paused_head_blocks_the_queue_exactly_once",
+          "no_record_at_a_paused_head_blocks_the_queue", "a_log_end_at_a_paused_head_blocks_the_queue",
+          "a_hop_stored_before_the_position_blocks_the_queue"),
+         ("another_record_at_a_paused_head_goes_unnoticed", "shorter_log_goes_unnoticed",
+          "hop_stored_before_the_position_goes_unnoticed")),
+    Case("a topic is created again while its lane belongs to another process, or while no process runs",
+         ("committed_offset_that_went_back_belongs_to_another_log",
+          "record_in_flight_from_before_another_owner_belongs_to_another_log",
+          "report_from_before_another_owner_marks_nothing_in_another_log"),
+         ("record_in_flight_of_another_log_is_adopted", "offset_that_went_back_belongs_to_the_same_log",
+          "lane_of_another_owner_keeps_its_log")),
+    Case("a level topic is missing", ("a_missing_topic_blocks_its_level_alone", "a_missing_topic_blocks_its_level_alone_exactly_once"),
+         ("offset_of_a_deleted_level_is_committed",)),
+    Case("the client skips records",
+         ("a_gap_is_read_again_if_the_second_reading_is_larger", "a_gap_is_read_again_if_the_second_reading_is_smaller",
+          "a_gap_is_read_again_after_two_equal_readings"), ("gap_is_believed_at_its_first_reading",)),
+    Case("a level is trimmed too far, or its trim fails", ("trim_never_beyond_commit", "a_trim_that_failed_is_requested_again"),
+         ("log_is_trimmed_before_its_commit", "trim_that_failed_is_forgotten")),
+    Case("a level is trimmed while its log may be another one", (), ("log_in_doubt_is_trimmed",)),
+    Case("brokers throttle the bridge, or are away: no target is the cause",
+         ("throttling_for_seconds_uses_up_no_attempt", "throttled_target_is_not_silent", "kafka_away_uses_up_no_attempts",
+          "an_outage_closes_no_target_in_any_order_of_answers"),
+         ("throttling_is_a_timeout", "throttled_target_is_silent", "outage_is_a_timeout_of_targets")),
+    Case("the time for which a target delays a record counts as lateness of the bridge",
+         ("delay_by_a_target_is_counted_separately",), ("lateness_includes_the_delay_by_a_target",)),
+)
+TABLES = (CASES, TRANSACTIONS, LOGS)
+
 
 def compile_command(build: Path, source: str) -> list[str]:
     for entry in json.loads((build / "compile_commands.json").read_text()):
@@ -510,14 +566,14 @@ def check_cases() -> None:
     """Each case names stories and mistakes that exist, and README.md has the tables."""
     stories = set(re.findall(r"^    X\((\w+)\)", (ROOT / "tests/sim/scenarios.h").read_text(), re.M))
     mistakes = {m.name for m in MUTANTS} | bugs()
-    cases = CASES + TRANSACTIONS
+    cases = [case for cases in TABLES for case in cases]
     unknown = [name for case in cases for name in case.stories if name not in stories]
     unknown += [name for case in cases for name in case.mistakes if name not in mistakes]
     unknown += [m.name for m in MUTANTS if not any(m.name in case.mistakes for case in cases)]
     if unknown:
         raise SystemExit(f"mutants: unknown in the table of cases: {' '.join(unknown)}")
     readme = (ROOT / "tests/sim/README.md").read_text()
-    if sys.argv[1] != "--cases" and not all(table(part, {}) in readme for part in (CASES, TRANSACTIONS)):
+    if sys.argv[1] != "--cases" and not all(table(part, {}) in readme for part in TABLES):
         raise SystemExit("mutants: tests/sim/README.md lacks a table of 'mutants.py --cases'")
 
 
@@ -537,10 +593,10 @@ def count(build: Path, name: str) -> str:
 def print_cases(build: Path | None) -> int:
     counts: dict[str, str] = {}
     if build is not None:
-        names = sorted({name for case in CASES + TRANSACTIONS for name in case.mistakes})
+        names = sorted({name for cases in TABLES for case in cases for name in case.mistakes})
         with ThreadPoolExecutor(2) as pool:
             counts = dict(zip(names, pool.map(lambda name: count(build, name), names)))
-    print(table(CASES, counts), table(TRANSACTIONS, counts), sep="\n\n")
+    print("\n\n".join(table(cases, counts) for cases in TABLES))
     return 0
 
 
