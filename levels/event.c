@@ -44,6 +44,7 @@ struct event event_of(enum event_type type, int64_t lane, int64_t offset)
                           .by_offset = EVENT_NONE,
                           .late_offset = EVENT_NONE,
                           .next_try_ms = EVENT_NONE,
+                          .retry = EVENT_NONE,
                           .sent_offset = EVENT_NONE};
 }
 
@@ -119,17 +120,18 @@ static char *put_instant(char *out, const char *name, int64_t ms)
     return ms == EVENT_NONE ? out : put_text(out, name, bytes_text(instant_format(ms, text)));
 }
 
-/* Writes TOPIC/partition/offset. */
-static char *put_place(char *out, const char *topic, int64_t lane, int64_t offset)
+/* Writes TOPIC/partition/offset. The topic has a legal name. */
+static char *put_place(char *out, struct bytes topic, int64_t lane, int64_t offset)
 {
-    out = put(out, topic);
+    memcpy(out, topic.data, topic.len);
+    out += topic.len;
     *out++ = '/';
     out = decimal_put(out, lane, 1);
     *out++ = '/';
     return decimal_put(out, offset, 1);
 }
 
-static char *put_request_of(char *out, const char *name, const char *topic, int64_t lane,
+static char *put_request_of(char *out, const char *name, struct bytes topic, int64_t lane,
                             int64_t offset)
 {
     if (offset == EVENT_NONE)
@@ -143,7 +145,7 @@ static char *put_request_of(char *out, const char *name, const char *topic, int6
 
 static char *put_request(char *out, const char *name, const struct event *e, int64_t offset)
 {
-    return put_request_of(out, name, e->topic, e->lane, offset);
+    return put_request_of(out, name, bytes_text(e->topic), e->lane, offset);
 }
 
 /* Returns whether the text has the form of the W3C Trace Context. */
@@ -165,12 +167,12 @@ static bool is_traceparent(struct bytes text)
 static char *put_attributes(char *out, const struct event *e)
 {
     out = put(out, "{\"specversion\":\"1.0\",\"id\":\"");
-    out = put_place(out, e->topic, e->lane, e->offset);
+    out = put_place(out, bytes_text(e->topic), e->lane, e->offset);
     *out++ = '/';
     out = put(out, NAMES[e->type]);
     *out++ = '/';
     if (e->sent_offset != EVENT_NONE)
-        out = put_place(out, e->topic, e->sent_lane, e->sent_offset);
+        out = put_place(out, bytes_text(e->topic), e->sent_lane, e->sent_offset);
     else
         out = decimal_put(out, e->attempt < 0 ? 0 : e->attempt, 1);
     *out++ = '"';
@@ -205,7 +207,10 @@ static char *put_data(char *out, const struct event *e)
     out = put_request(out, "cancelled_by", e, e->by_offset);
     out = put_request(out, "delivered", e, e->late_offset);
     out = put_instant(out, "next_try", e->next_try_ms);
-    out = put_request_of(out, "sent_as", e->topic, e->sent_lane, e->sent_offset);
+    out = put_request_of(out, "sent_as", bytes_text(e->topic), e->sent_lane, e->sent_offset);
+    out = put_number(out, "retry", e->retry);
+    if (!bytes_is_null(e->origin.topic))
+        out = put_request_of(out, "origin", e->origin.topic, e->origin.lane, e->origin.offset);
     if (e->code != NULL)
         out = put_text(out, "code", bytes_text(e->code));
     return put_text(out, "reason", e->reason);

@@ -12,23 +12,25 @@
 #define DELAYBRIDGE_LEVELS_EVENT_H
 
 #include "levels/bytes.h"
+#include "levels/origin.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Users see the names: add rows at the end, never rename or remove one. */
-#define EVENT_TABLE(X)                            \
-    X(EVENT_ACCEPTED, "accepted")                 \
-    X(EVENT_DELIVERED, "delivered")               \
-    X(EVENT_CANCEL_ACCEPTED, "cancel_accepted")   \
-    X(EVENT_CANCELLED, "cancelled")               \
-    X(EVENT_REPLACED, "replaced")                 \
-    X(EVENT_TOO_LATE, "too_late")                 \
-    X(EVENT_DELIVERY_RETRIED, "delivery_retried") \
-    X(EVENT_DEAD_LETTERED, "dead_lettered")       \
-    X(EVENT_EXPIRED, "expired")                   \
-    X(EVENT_CANCEL_UNMATCHED, "cancel_unmatched") \
-    X(EVENT_REDRIVEN, "redriven") /* written by the command redrive */
+#define EVENT_TABLE(X)                                                 \
+    X(EVENT_ACCEPTED, "accepted")                                      \
+    X(EVENT_DELIVERED, "delivered")                                    \
+    X(EVENT_CANCEL_ACCEPTED, "cancel_accepted")                        \
+    X(EVENT_CANCELLED, "cancelled")                                    \
+    X(EVENT_REPLACED, "replaced")                                      \
+    X(EVENT_TOO_LATE, "too_late")                                      \
+    X(EVENT_DELIVERY_RETRIED, "delivery_retried")                      \
+    X(EVENT_DEAD_LETTERED, "dead_lettered")                            \
+    X(EVENT_EXPIRED, "expired")                                        \
+    X(EVENT_CANCEL_UNMATCHED, "cancel_unmatched")                      \
+    X(EVENT_REDRIVEN, "redriven") /* written by the command redrive */ \
+    X(EVENT_RETRY_ACCEPTED, "retry_accepted")
 
 #define EVENT_ENUM(id, name) id,
 enum event_type { EVENT_TABLE(EVENT_ENUM) EVENT_TYPES };
@@ -75,6 +77,8 @@ struct event {
     int64_t next_try_ms;   /* delivery_retried */
     int64_t sent_lane;     /* redriven: of the new request */
     int64_t sent_offset;   /* redriven: the same */
+    int64_t retry;         /* retry_accepted: its number, from 1 */
+    struct origin origin;  /* retry_accepted: the first request; with a null topic: unknown */
     const char *code;      /* dead_lettered, expired, delivery_retried */
     struct bytes reason;   /* of the same types */
 };

@@ -179,9 +179,9 @@ const struct config_key CONFIG_KEYS[] = {
      .initial = "",
      .help = "The events that the bridge writes to the topic schedule.events. default stands for "
              "cancelled, too_late, dead_lettered, expired, delivery_retried and redriven. all adds "
-             "accepted, delivered, cancel_accepted, replaced and cancel_unmatched. accepted and "
-             "delivered double the writes. cancel_unmatched needs up to cancel_memory once more. "
-             "Empty: none. Run 'topics apply' after you set it.",
+             "accepted, delivered, cancel_accepted, replaced, cancel_unmatched and retry_accepted. "
+             "accepted and delivered double the writes. cancel_unmatched needs up to cancel_memory "
+             "once more. Empty: none. Run 'topics apply' after you set it.",
      .live = true},
     {.name = "events_lossy",
      .type = TYPE_SWITCH,

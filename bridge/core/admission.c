@@ -149,6 +149,8 @@ static bool admit_schedule(struct bridge *b, struct queue *q, const struct intak
     b->port.release(b->port.ctx, request);
     p->until_wall_ms = stamp->due_ms;
     event_note(b, p, EVENT_ACCEPTED);
+    if (stamp->policy != 0)
+        event_note(b, p, EVENT_RETRY_ACCEPTED);
     parcel_ready(b, p);
     return true;
 }

@@ -39,6 +39,16 @@ static void describe_entry(const struct parcel *p, struct event *e)
         e->key = p->record->key;
 }
 
+/* The topic of the first request is null if it is the schedule topic. */
+static void describe_retry(const struct retry *retry, struct event *e)
+{
+    bool foreign = !bytes_is_null(retry->origin_topic);
+    e->retry = retry->attempt;
+    e->origin = (struct origin){.topic = foreign ? retry->origin_topic : bytes_text(e->topic),
+                                .lane = retry->origin_lane,
+                                .offset = retry->origin_offset};
+}
+
 static void describe_envelope(const struct parcel *p, struct event *e)
 {
     struct envelope env;
@@ -56,6 +66,8 @@ static void describe_envelope(const struct parcel *p, struct event *e)
     for (size_t at = 0; envelope_header_next(&env, &at, &header);)
         if (strcmp(header.name, "traceparent") == 0)
             e->traceparent = header.value;
+    if (e->type == EVENT_RETRY_ACCEPTED)
+        describe_retry(&stamp->extras.retry, e);
     if (e->type == EVENT_DELIVERY_RETRIED) {
         e->code = delivery_error_name(stamp->extras.error_code);
         e->reason = stamp->extras.error;
@@ -94,6 +106,7 @@ static void add_facts(const struct parcel *p, struct event *e)
     case EVENT_DELIVERY_RETRIED:
     case EVENT_CANCEL_UNMATCHED:
     case EVENT_REDRIVEN:
+    case EVENT_RETRY_ACCEPTED:
     case EVENT_TYPES:
         break;
     }

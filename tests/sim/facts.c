@@ -18,7 +18,7 @@ struct told {
 static const char *const NAMES[EVENT_TYPES] = {
     "accepted", "delivered",        "cancel_accepted",  "cancelled",
     "replaced", "too_late",         "delivery_retried", "dead_lettered",
-    "expired",  "cancel_unmatched", "redriven"};
+    "expired",  "cancel_unmatched", "redriven",         "retry_accepted"};
 
 /* Returns the text after "name":, or NULL. */
 static const char *member(const char *text, const char *name)
@@ -62,6 +62,16 @@ static bool has_voided(const struct world *w, const struct request *cancel)
     return false;
 }
 
+static void check_retry(struct process *p, const struct request *r, const char *text)
+{
+    struct world *w = p->world;
+    const char *number = member(text, "retry");
+    if (r->retry.number == 0 || r->expect != CODE_OK || number == NULL ||
+        atoi(number) != r->retry.number || request_at(w, member(text, "origin")) != r->retry.origin)
+        world_fail(w, "p%d says that %d/%lld is retry %d: %.400s", p->id, r->lane,
+                   (long long)r->offset, r->retry.number, text);
+}
+
 static void check_request(struct process *p, const struct told *t, const char *text)
 {
     struct world *w = p->world;
@@ -101,6 +111,9 @@ static void check_request(struct process *p, const struct told *t, const char *t
         if (r->expect != CODE_OK || r->op == REQUEST_CANCEL)
             world_fail(w, "p%d says that %d/%lld is %s", p->id, r->lane, (long long)r->offset,
                        NAMES[t->type]);
+        break;
+    case EVENT_RETRY_ACCEPTED:
+        check_retry(p, r, text);
         break;
     case EVENT_CANCEL_UNMATCHED:
         if (!r->voids || r->op != REQUEST_CANCEL || r->entries == 0 || has_voided(w, r))
@@ -214,6 +227,13 @@ static void match(struct world *w, const struct request *r, enum event_type type
                    n, NAMES[type], facts);
 }
 
+static void match_accepted(struct world *w, const struct request *r)
+{
+    bool accepted = r->taken || r->voided > 0;
+    match(w, r, EVENT_ACCEPTED, accepted);
+    match(w, r, EVENT_RETRY_ACCEPTED, accepted && r->retry.number > 0);
+}
+
 static void judge(struct world *w, const struct request *r)
 {
     match(w, r, EVENT_DELIVERED, r->delivered);
@@ -223,7 +243,7 @@ static void judge(struct world *w, const struct request *r)
         match(w, r, EVENT_CANCELLED, r->voided);
     /* At least once, a request may be accepted and read again, and expire in between. */
     if (w->setup.exactly_once || (r->letters[0] + r->letters[1] == 0 && r->voided_by == NULL))
-        match(w, r, EVENT_ACCEPTED, r->taken || r->voided > 0);
+        match_accepted(w, r);
     match(w, r, EVENT_CANCEL_ACCEPTED, r->in_force);
     if (w->setup.exactly_once && r->told[EVENT_CANCEL_UNMATCHED] > 1)
         world_fail(w, "the cancel %d/%lld is told twice to have voided no request", r->lane,

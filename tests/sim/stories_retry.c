@@ -11,11 +11,13 @@ static struct request *failed(struct world *w, int policy)
 
 static void use_up(struct world *w)
 {
+    w->setup.events = EVENT_BIT(EVENT_RETRY_ACCEPTED);
     story_open(w);
     struct request *first = failed(w, POLICY_LIST), *r = first;
     for (int number = 1; number <= 3; number++) {
         story_until(w, r->delivered == 1);
         expect(w, r->retry.number == number && r->retry.origin == first);
+        story_until(w, r->told[EVENT_RETRY_ACCEPTED] == 1);
         r = retries_send_again(w, r);
     }
     expect(w, r->expect == CODE_RETRIES_EXHAUSTED);
@@ -23,6 +25,7 @@ static void use_up(struct world *w)
     story_until(w, COUNT(w, dead[CODE_RETRIES_EXHAUSTED]) == 1);
     expect(w, r->delivered == 0);
     story_finish(w);
+    expect(w, r->told[EVENT_RETRY_ACCEPTED] == 0);
 }
 
 void retries_of_a_record_wait_longer_each_time_and_end(struct world *w)

@@ -36,6 +36,7 @@ Test(event, the_default_has_each_end_except_a_delivery)
     cr_expect_neq(EVENTS_DEFAULT & EVENT_BIT(EVENT_CANCELLED), 0);
     cr_expect_neq(EVENTS_DEFAULT & EVENT_BIT(EVENT_DEAD_LETTERED), 0);
     cr_expect_neq(EVENTS_DEFAULT & EVENT_BIT(EVENT_EXPIRED), 0);
+    cr_expect_eq(EVENTS_DEFAULT & EVENT_BIT(EVENT_RETRY_ACCEPTED), 0);
 }
 
 Test(event, absent_members_are_left_out)
@@ -65,6 +66,18 @@ Test(event, id_of_a_redriven_request_names_the_new_one)
     e.sent_offset = 77;
     cr_expect(strstr(written(&e), "\"id\":\"schedule/3/1048/redriven/schedule/5/77\"") != NULL);
     cr_expect(strstr(written(&e), "\"sent_as\":\"schedule/5/77\"") != NULL, "%s", written(&e));
+}
+
+Test(event, a_retry_names_its_number_and_origin)
+{
+    struct event e = example_of(EVENT_RETRY_ACCEPTED);
+    cr_expect(strstr(written(&e), "\"retry\"") == NULL &&
+              strstr(written(&e), "\"origin\"") == NULL);
+    e.retry = 2;
+    e.origin = (struct origin){.topic = bytes_text("orders"), .lane = 5, .offset = 77};
+    cr_expect(strstr(written(&e), "\"id\":\"schedule/3/1048/retry_accepted/0\"") != NULL);
+    cr_expect(strstr(written(&e), "\"retry\":2,\"origin\":\"orders/5/77\"}") != NULL, "%s",
+              written(&e));
 }
 
 Test(event, texts_are_escaped_or_base64)
@@ -100,7 +113,7 @@ Test(event, largest_event_fits)
     e.id = e.key = e.target = e.reason = bytes_of(all, sizeof all);
     e.lane = INT32_MAX;
     e.offset = e.due_ms = e.partition = e.stored_offset = e.in_force_ms = e.by_offset =
-        e.late_offset = e.next_try_ms = INT64_MAX;
+        e.late_offset = e.next_try_ms = e.retry = INT64_MAX;
     e.code = "target_failed";
     cr_expect_leq(event_write(&e, (char[EVENT_MAX]){0}), EVENT_MAX);
     e.key = bytes_of(all, sizeof all + 1);
