@@ -43,9 +43,9 @@ static int set_attempts(struct loader *loader, const struct setting *setting, in
 {
     const struct config_key *key = config_key_find("max_attempts");
     const char *text = setting->values[0];
-    char *end;
-    long n = text[0] >= '0' && text[0] <= '9' ? strtol(text, &end, 10) : -1;
-    if (n < key->least || n > key->most || *end != '\0')
+    char *end = NULL;
+    long n = strtol(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < key->least || n > key->most)
         return config_refuse(loader, setting, text, "must be a number from %lld to %lld",
                              (long long)key->least, (long long)key->most);
     *attempts = (int)n;

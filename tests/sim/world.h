@@ -229,10 +229,10 @@ struct happening {
 
 struct target_model {
     const char *name;
-    enum target_mood mood;
     int64_t ack_ms; /* its acknowledgements take this much longer */
+    enum target_mood mood;
+    int failed; /* number of failed records */
     bool allowed;
-    int failed;           /* number of failed records */
     bool refuses_keyless; /* it was reported that the target refuses records without a key */
     bool unanswered;      /* stories: look-ups of the target have no answer */
 };
