@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import time
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from client import CODECS, Intruder, Sender, now_ms
 from clock import Clock
 from contract import Request
 from operating import operated
+from outage_log import outage_is_logged
 from processes import Bridge, cpu_seconds
 from stage import LANES, Stage, both_modes, judge, require, require_prompt
 
@@ -224,17 +224,6 @@ def broker_away(stage: Stage, seconds: int) -> str:
     limit = 7000 if seconds >= 20 else 9000
     require_prompt(max(late) < limit, f"records due meanwhile came {max(late):.0f} ms after the broker")
     return f"{line} away={(up - down) / 1000:.0f}s due_meanwhile={len(late)} last_after_up={max(late):.0f}ms"
-
-
-def outage_is_logged(bridge: Bridge, away_ms: float) -> None:
-    """Checks that the log names the number of waiting lanes, and later the length of the outage."""
-    log = bridge.tail(10_000)
-    down = re.search(r"Kafka unreachable, lanes wait until a broker answers.*?lanes\W+(\d+)", log)
-    back = re.search(r"Kafka answers again, forwarding continues.*?away_ms\W+(\d+)", log)
-    require(down and int(down[1]) == LANES, f"the log does not say that {LANES} lanes wait:\n{bridge.tail(100)}")
-    require(back and abs(int(back[1]) - away_ms) < 10_000,
-            f"the log does not say that Kafka was away for about {away_ms:.0f} ms:\n{bridge.tail(100)}")
-    require("brokers hold a transactional producer" not in log, f"no broker is there to hold one:\n{bridge.tail(100)}")
 
 
 def fenced(stage: Stage) -> str:
