@@ -15,6 +15,7 @@ from confluent_kafka.admin import OffsetSpec
 from bad_cancels import bad_cancels
 from client import now_ms
 from contract import Request
+from operating import Watch
 from processes import Bridge, Kafka
 from stage import LANES, Skip, Stage, both_modes, judge, level_topics, require, will_say
 
@@ -176,9 +177,12 @@ def bad_topics(stage: Stage) -> str:
 
 
 def starts_with(stage: Stage, path: Path, words: str) -> None:
-    """Checks that a fault that check reports does not stop run from starting, and is in its log."""
-    bridge = stage.bridge(path, "faulty")
+    """Checks that a fault that check reports does not stop run from starting, and is in its log and its metrics."""
+    bridge = stage.bridge(path, "faulty", env={"DELAYBRIDGE_LISTEN": f"127.0.0.1:{stage.spare_port}"})
     will_say(bridge, words)
+    metrics = Watch(stage.spare_port).metrics()
+    faults, refusals = (metrics["delaybridge_topic_findings", f'kind="{kind}"'] for kind in ("fault", "refuse"))
+    require(faults > 0 and refusals == 0, f"the metrics have {faults:.0f} faults and {refusals:.0f} refusals")
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 
 from operating import Watch
+from processes import Bridge
 from stage import Stage, require
 
 EVERY_S, GONE_S = 10, 30
+RELOAD_S = 5
 
 
 def findings(stage: Stage, config) -> list[str]:
@@ -33,6 +36,23 @@ def until(stage: Stage, config, addresses: set[str], timeout: float) -> float:
     return time.monotonic() - began
 
 
+def hashes(ports: tuple[int, int]) -> list[float]:
+    """Returns the hash of the configuration of each process, from its metrics."""
+    return [Watch(port).metrics()["delaybridge_config_hash", ""] for port in ports]
+
+
+def reload_as(stage: Stage, bridge: Bridge, ports: tuple[int, int]) -> None:
+    """Gives the second process the targets of the first one. Their hashes become equal."""
+    first, second = hashes(ports)
+    require(first != second and 0 not in (first, second), f"targets differ, and the hashes are {first:.0f} and {second:.0f}")
+    stage.config("1.yaml", listen=f"127.0.0.1:{ports[1]}")
+    bridge.process.send_signal(signal.SIGHUP)
+    began = time.monotonic()
+    while (both := hashes(ports)) != [first, first]:
+        require(time.monotonic() - began < RELOAD_S, f"after the reload, the hashes are {both}, not {first:.0f}")
+        time.sleep(0.2)
+
+
 def processes_known(stage: Stage) -> str:
     """Two processes differ in targets: check and top name both, and their addresses. A process that ended is gone at once,
     one that was killed after 30 s."""
@@ -55,6 +75,7 @@ def processes_known(stage: Stage) -> str:
     require(not findings(stage, configs[0]), "a process that ended is compared")
     bridges[1].start()
     until(stage, configs[0], set(addresses), EVERY_S + 20)
+    reload_as(stage, bridges[1], ports)
     bridges[1].kill()
     took = until(stage, configs[0], {addresses[0]}, GONE_S + 10)
     require(took > GONE_S - EVERY_S - 5, f"a killed process was gone after {took:.0f} s")

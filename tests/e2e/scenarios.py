@@ -10,7 +10,7 @@ from chaos import chaos
 from client import CODECS, Intruder, Sender, now_ms
 from clock import Clock
 from contract import Request
-from operating import operated
+from operating import Watch, operated
 from outage_log import outage_is_logged
 from processes import Bridge, cpu_seconds
 from stage import LANES, Stage, both_modes, judge, require, require_prompt
@@ -112,11 +112,12 @@ def source(seen) -> tuple[int, int]:
 def rebalance(stage: Stage) -> str:
     """A third process joins, leaves, is killed, and is restarted with a static identity: the lateness is bounded.
     Returns the largest lateness of each."""
-    config = stage.ready()
+    stage.broker()
+    config, watch = stage.ready(), Watch(stage.spare_port)
     generator = stage.generator(3000)
     names = ("join", "leave", "join", "kill") * (3 if stage.full else 1)
-    for n in (1, 2):
-        stage.bridge(config, f"bridge-{n}", members=n)
+    stage.bridge(config, "bridge-1", env={"DELAYBRIDGE_LISTEN": f"127.0.0.1:{stage.spare_port}"})
+    stage.bridge(config, "bridge-2", members=2)
     sending = stage.background(lambda n, now: generator.request(now), 1_000_000, 200)
     windows: list[tuple[str, float, float]] = []
 
@@ -132,7 +133,9 @@ def rebalance(stage: Stage) -> str:
     third = Bridge(stage.binary, config, "bridge-3")
     for name in names:
         act = {"join": third.start, "leave": third.stop, "kill": third.kill}[name]
+        before = watch.total("rebalances_total")
         event(name, 3 if name == "join" else 2, act)
+        require(watch.total("rebalances_total") > before, f"{name}: the metric counts {before:.0f} rebalances, as before")
     sending.finish(stop=True)
     judge(stage.verify(timeout=60), None)  # before a restart, which would hide a stalled lane
     Bridge.end_all()
@@ -255,13 +258,14 @@ AUTHORIZER = ("authorizer.class.name=org.apache.kafka.metadata.authorizer.Standa
               "allow.everyone.if.no.acl.found=true", "super.users=User:nobody")
 
 
+ATTEMPTS = 3
 WARM_MS, MEETING_MS = 4000, 6000  # a broker compiles its code in its first seconds; all bad targets are known after MEETING_MS
 
 
 def bad_targets(stage: Stage) -> str:
     """Missing targets (which must not be created), forbidden ones, and ones for small records, among good ones."""
     stage.broker(props=AUTHORIZER)
-    config = stage.ready(max_attempts=3)
+    config = stage.ready(max_attempts=ATTEMPTS, listen=f"127.0.0.1:{stage.spare_port}")
     stage.admin.create("e2e.denied", 3)
     stage.admin.forbid_writing("e2e.denied")
     stage.admin.create("e2e.small", 2, max_message_bytes="2000")
@@ -294,6 +298,7 @@ def bad_targets(stage: Stage) -> str:
     line = judge(report)
     require("e2e.missing" not in stage.admin.topics(), "the bridge created the missing target")
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
+    failures_are_counted(stage)
     good = {(r.partition, r.offset): r for r in stage.sender.journal if r.kind == "good"}
     first = min(r.stamped_ms for r in good.values() if r.timestamp_ms is None)
     start = first + before * 1000
@@ -310,6 +315,15 @@ def bad_targets(stage: Stage) -> str:
     require_prompt(p99["meeting"] <= max(2 * calm, calm + more[0]) and p99["beside"] <= max(2 * calm, calm + more[1]),
                    f"good records were delayed: p99 ms {told}")
     return f"{line} good_p99_ms {told}"
+
+
+def failures_are_counted(stage: Stage) -> None:
+    """Checks that the metric has each attempt of the records that failed, by entry of targets and kind of error."""
+    metrics, journal = Watch(stage.spare_port).metrics(), stage.sender.journal
+    for kind, error in (("e2e.missing", "missing"), ("e2e.denied", "refused")):
+        least = ATTEMPTS * sum(r.kind == kind for r in journal)
+        counted = metrics["delaybridge_delivery_failures_total", f'target="e2e.*",error="{error}"']
+        require(counted >= least > 0, f"{counted:.0f} failures are counted as {error}, {least} happened")
 
 
 def clock_step(stage: Stage) -> str:
