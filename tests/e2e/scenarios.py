@@ -46,8 +46,9 @@ def mixed(stage: Stage) -> str:
 
 
 def late_from(stage: Stage, after_ms: int) -> list[int]:
-    """Returns the lateness of requests that were due so long after the first one was sent."""
-    due = {(r.partition, r.offset): r.earliest for r in stage.sender.journal}
+    """Returns the lateness of requests that were due so long after the first one was sent. The bridge chooses the time of a
+    spread."""
+    due = {(r.partition, r.offset): r.earliest for r in stage.sender.journal if not r.spread_ms}
     start = min(r.sent_ms for r in stage.sender.journal) + after_ms
     return [s.timestamp_ms - due[source(s)] for s in stage.collector.seen
             if source(s) in due and due[source(s)] >= start and not s.topic.endswith(".dead-letter")]
