@@ -69,6 +69,18 @@ class Store:
         self.folder.cleanup()
 
 
+@part("image.context", quick=True)
+def context(world: World) -> str:
+    """The files that the image is built from include each file that the build of the bridge reads."""
+    listed = run("ninja", "-C", world.binary.parent, "-t", "inputs", "delaybridge").stdout.splitlines()
+    read = {Path(line).relative_to(ROOT) for line in listed if line.startswith(f"{ROOT}/") and f"{world.binary.parent}/" not in line}
+    sent = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    missing = [str(path) for path in sorted(read) if not any(str(path).startswith(start) for start in sent)]
+    require(len(read) > 100, f"ninja lists only {len(read)} files")
+    require(not missing, f".dockerignore leaves out {', '.join(missing)}")
+    return f"{len(read)} files"
+
+
 @part("image")
 def image(world: World) -> str:
     """The unchanged Dockerfile builds an image that runs read-only as 65532, delivers, and drains on SIGTERM."""
