@@ -73,8 +73,7 @@ def played(place: Place, rate: int, seconds: int, kind: str, waiting: int) -> di
 
 
 def called(place: Place, rate: int = 5000, seconds: int = 8, waiting: int = 500_000) -> list[Row]:
-    """Deliveries while ten clients call each route of the admin API each second, the same with two endless searches, and
-    without clients."""
+    """Deliveries while ten clients call each route of the admin API, without searches and with two endless ones."""
     seen = place.in_turns(**{kind: lambda kind=kind: played(place, rate, seconds, kind, waiting)
                              for kind in ("alone", "called", "searched")})
     alone, rows = seen["alone"], []
