@@ -112,7 +112,7 @@ RESULTS = {"results": listed({"type": "object"}, description="lines of the comma
 
 def written(command: str) -> dict:
     return record(results=listed(ref(command)), warnings=listed(TEXT),
-                  problem={**MAYBE_PROBLEM, "description": "why the command ended, if it has results all the same"})
+                  problem={**MAYBE_PROBLEM, "description": "why the command ended early, although it has results"})
 
 
 NAMED = {"key": BYTES, "id": BYTES}

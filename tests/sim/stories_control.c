@@ -321,17 +321,23 @@ void cancelled_records_give_their_slots_back(struct world *w)
     story_finish(w);
 }
 
+/* Opens the bridge with a limit, and sends n requests that are due at once. */
+static void ask_limited(struct world *w, struct request *all[], int n, struct rate rate)
+{
+    open_controlled(w);
+    operators_limit(w, "payments.a", (int)rate.records, (int)rate.unit_ms);
+    story_pass(w, 100);
+    for (int i = 0; i < n; i++)
+        all[i] = story_ask(w, TARGET_A, 0);
+}
+
 /* Its records were sent while there was no limit. */
 void a_limit_that_is_set_again_forgets_its_slots(struct world *w)
 {
     enum { N = 12 };
     struct request *all[N];
     story_begin(w);
-    open_controlled(w);
-    operators_limit(w, "payments.a", 6, 60000);
-    story_pass(w, 100);
-    for (int i = 0; i < N; i++)
-        all[i] = story_ask(w, TARGET_A, 0);
+    ask_limited(w, all, N, (struct rate){6, 60000});
     story_until(w, PAYMENTS(w, limited) == N);
     operators_remove(w, "payments.a");
     story_pass(w, 33000);
@@ -349,11 +355,7 @@ void a_step_of_the_clock_adds_nothing_to_a_limit(struct world *w)
     enum { N = 60 };
     struct request *all[N];
     story_begin(w);
-    open_controlled(w);
-    operators_limit(w, "payments.a", 2, 1000);
-    story_pass(w, 100);
-    for (int i = 0; i < N; i++)
-        all[i] = story_ask(w, TARGET_A, 0);
+    ask_limited(w, all, N, (struct rate){2, 1000});
     story_pass(w, 5000);
     int before = delivered_of(all, N);
     for (int i = 0; i < 4; i++) {
@@ -373,11 +375,7 @@ void an_abort_voids_the_slots_of_a_limit(struct world *w)
     enum { N = 100 };
     struct request *all[N];
     story_begin_exactly_once(w);
-    open_controlled(w);
-    operators_limit(w, "payments.a", 5, 1000);
-    story_pass(w, 100);
-    for (int i = 0; i < N; i++)
-        all[i] = story_ask(w, TARGET_A, 0);
+    ask_limited(w, all, N, (struct rate){5, 1000});
     story_until(w, PAYMENTS(w, limited) == N);
     struct process *p = &w->processes[0];
     coordinator_fence(p->producer);
@@ -393,11 +391,7 @@ void a_step_of_the_clock_voids_the_slots_of_a_limit(struct world *w)
     enum { N = 100 };
     struct request *all[N];
     story_begin(w);
-    open_controlled(w);
-    operators_limit(w, "payments.a", 5, 1000);
-    story_pass(w, 100);
-    for (int i = 0; i < N; i++)
-        all[i] = story_ask(w, TARGET_A, 0);
+    ask_limited(w, all, N, (struct rate){5, 1000});
     story_until(w, PAYMENTS(w, limited) == N);
     process_step_clock(&w->processes[0], N * 200);
     story_pass(w, N * 200 + 1500);
