@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The messages, metrics and alerts of the documents exist and have tests. Each message that the operating
+"""The messages, metrics and alerts of the documents exist and have tests, and documents repeat no measured number. Each message that the operating
 pages quote is a constant in the source and has a test that makes it happen (tests/e2e/messages.py). The unit tests of the
 metrics page show each metric with a value that is not zero. Each alert has a moment in which it fires, and one in which
 it does not."""
@@ -18,6 +18,8 @@ DOCUMENTS = ("README.md", "deploy/prometheus/RUNBOOK.md", "docs/troubleshooting.
              "docs/guarantees.md")
 # Phrases in backticks that are not messages: commands, options, "key: value", JSON.
 OTHERS = re.compile(r"(delaybridge|\./dev|kafka-[a-z-]+\.sh|kcat|kubectl|systemctl|python3|topics|top|kill) |-|[\w.-]+: |{")
+# Figures that only measurements have. They live in tests/bench/RESULTS.md alone.
+MEASURED = re.compile(r"\d ?(?:µs|us)\b|\d ?% of (?:the CPU|the time|a core)|\d,\d{3}/s\b")
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
@@ -89,9 +91,17 @@ def faults_of_alerts() -> list[str]:
     return faults
 
 
+def faults_of_figures() -> list[str]:
+    """Finds measured numbers in the documents. A number there becomes wrong when the program changes."""
+    pages = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    lines = [(page.relative_to(ROOT), n, line) for page in pages for n, line in enumerate(page.read_text().splitlines(), 1)]
+    return [f"{page}:{n} repeats a measured number, link to tests/bench/RESULTS.md instead: {found[0]}"
+            for page, n, line in lines if (found := MEASURED.search(line))]
+
+
 def main() -> int:
-    faults = faults_of_messages() + faults_of_metrics() + faults_of_alerts()
-    print("\n".join(faults) or "documented: all messages, metrics and alerts exist and have tests")
+    faults = faults_of_messages() + faults_of_metrics() + faults_of_alerts() + faults_of_figures()
+    print("\n".join(faults) or "documented: messages, metrics and alerts exist and have tests, no figure is repeated")
     return 1 if faults else 0
 
 
