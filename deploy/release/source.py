@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The archive of the sources, and the chart as Helm takes it from a repository."""
+from __future__ import annotations
+
+import gzip
+import io
+import shutil
+import tarfile
+from pathlib import Path
+
+from common import ROOT, Release, run
+
+CHART = "deploy/helm/delaybridge"
+LEFT_OUT = ("tests/", "ci/", ".helmignore")  # as .helmignore says
+
+
+def pack(release: Release, folder: Path) -> Path:
+    """Writes the archive of the commit. git gives all files the time of the commit."""
+    name = f"delaybridge-{release.version}"
+    plain = folder / f"{name}.tar"
+    run("git", "-C", ROOT, "archive", "--format=tar", f"--prefix={name}/", "-o", plain, release.commit)
+    run("gzip", "-n", "-9", plain)
+    return folder / f"{name}.tar.gz"
+
+
+def archive(release: Release, given: Path, out: Path) -> None:
+    del release
+    shutil.copyfile(given, out / given.name)
+
+
+def chart(release: Release, given: Path, out: Path) -> None:
+    """Writes the package of the chart. `helm package` would write the current time into it."""
+    files: list[tuple[str, bytes]] = []
+    with tarfile.open(given) as archived:
+        start = f"delaybridge-{release.version}/{CHART}/"
+        for member in archived.getmembers():
+            name = member.name.removeprefix(start)
+            if member.isfile() and name != member.name and not name.startswith(LEFT_OUT):
+                files.append((name, archived.extractfile(member).read()))
+    files.sort(key=lambda file: (file[0] != "Chart.yaml", file[0]))  # Helm reads this file first
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.USTAR_FORMAT) as package:
+        for name, data in files:
+            about = tarfile.TarInfo(f"delaybridge/{name}")
+            about.size, about.mtime, about.mode = len(data), release.epoch, 0o644
+            package.addfile(about, io.BytesIO(data))
+    (out / f"delaybridge-{release.version}.tgz").write_bytes(gzip.compress(made.getvalue(), 9, mtime=0))
