@@ -2,7 +2,6 @@
 """Lateness at a reader, compared with plain produce and consume at the same time."""
 from __future__ import annotations
 
-import beside
 from place import LANES, Place, metric
 from processes import cpu_seconds, free_port
 from table import Row
@@ -139,13 +138,7 @@ def row(what: str, bridge: dict, plain: dict, goal: tuple[float, float] | None =
 def late(place: Place, seconds: int = SECONDS) -> list[Row]:
     """1,000/s, delays of 1 to 1.5 s (one level), then plain records, each alone on the machine."""
     bridge, plain = then_plain(place, 1000, 1000, 1500, seconds)
-    figure = tuple(bridge[quantile] for quantile in ("p50", "p99", "max"))
-    missed = beside.missed("late", figure)
-    return [row("late at 1,000/s, ms p50 / p99 / p99.9 / max", bridge, plain, (1, 5)),
-            Row("the same, compared with other programs, ms p50 / p99 / max",
-                " / ".join(f"{ms:.1f}" for ms in figure) + f" ({beside.told('late')}){beside.verdict(missed)}",
-                "less than all", not missed, bridge["p99"], bridge["complete"] and bridge["early"] == 0,
-                column=("late", figure))]
+    return [row("late at 1,000/s, ms p50 / p99 / p99.9 / max", bridge, plain, (1, 5))]
 
 
 def late_beside(place: Place, rate: int, what: str = "", **settings) -> list[Row]:

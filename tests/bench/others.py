@@ -2,16 +2,14 @@
 """Measurements that other programs publish: the highest sustained rate, 100,000 at one instant, and kill -9 under load."""
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import beside
 from forwarding import one_stop_each
 from lateness import SETTLE_S, hops_each
-from paths import stated
 from place import LANES, Place
 from processes import Bridge, free_port
 from standing import broker_cpu
-from table import KILLED, Row
+from table import STATED, Row
 
 RATES = (60_000, 80_000, 95_000, 110_000, 130_000, 150_000, 175_000, 190_000, 205_000, 230_000, 265_000)
 RATES_OF_THREE = (10_000, 15_000, 20_000, 25_000, 30_000, 35_000, 40_000, 50_000, 60_000)
@@ -20,23 +18,12 @@ LEVELS, DELAY_MS, DELAY_MAX_MS = ["1s", "2s"], 2600, 2900  # one stop of 2 s, ev
 FLOW_RATE, FLOW_S, KILL_S, AWAY_S = 1000, 12, 4, 0.5
 
 
-GOALS = {"most": "more than all", "instant": "more than all", "cpu": "≤ 1.5 × Redis (10.05 µs), less than the others"}
-
-
-def column_row(what: str, name: str, figure: float, text: str, holds: bool = True) -> Row:
-    """holds: whether the figure may be compared."""
-    missed = beside.missed(name, (figure,))
-    return Row(what, f"{text} ({beside.told(name)}){beside.verdict(missed) if holds else ''}", GOALS[name],
-               holds and not missed, figure, column=(name, (figure,)) if holds else None)
-
-
 def instant_100k(place: Place, count: int = 100_000) -> list[Row]:
     """100,000 records due at one millisecond, as for other programs: the rate until the last one is read."""
     one = one_stop_each(place, count)
     rate = count / one.seen["last"]
-    row = column_row("100k due at one instant: deliveries a second", "instant", rate,
-                     f"{rate:.0f}k/s, the last after {one.seen['last']:.0f} ms")
-    return [replace(row, sound=one.sound)]
+    return [Row("100k due at one instant: deliveries a second", f"{rate:.0f}k/s, the last after {one.seen['last']:.0f} ms",
+                STATED, one.sound, rate, one.sound)]
 
 
 @dataclass(frozen=True)
@@ -97,12 +84,11 @@ def most_with(place: Place, rates: tuple[int, ...], seconds: int, lanes: int) ->
     told = "; ".join(map(str, sorted(tried, key=lambda one: one.rate)))
     one, kept = best or tried[-1], best.rate / 1000 if best else 0
     cpu = one.bridge_us + one.broker_us
-    return [column_row(f"highest sustained rate, one level, {lanes} lanes, with generator and reader", "most", kept,
-                       (f"{kept:.0f}k/s: " if best else "none of these: ") + told, best is not None),
-            column_row(f"CPU a message at this rate, {lanes} lanes", "cpu", cpu,
-                       f"{cpu:.1f} µs: bridge {one.bridge_us:.1f}, broker {one.broker_us:.1f} (of it, idle "
-                       f"{idle_us / one.rate:.1f} and its compiler {one.compiler_us:.1f})",
-                       best is not None)]
+    return [Row(f"highest sustained rate, one level, {lanes} lanes, with generator and reader",
+                (f"{kept:.0f}k/s: " if best else "none of these: ") + told, STATED, best is not None, kept),
+            Row(f"CPU a message at this rate, {lanes} lanes",
+                f"{cpu:.1f} µs: bridge {one.bridge_us:.1f}, broker {one.broker_us:.1f} (of it, idle "
+                f"{idle_us / one.rate:.1f} and its compiler {one.compiler_us:.1f})", STATED, best is not None, cpu)]
 
 
 def most(place: Place, rates: tuple[int, ...] = RATES, seconds: int = SECONDS) -> list[Row]:
@@ -112,12 +98,12 @@ def most(place: Place, rates: tuple[int, ...] = RATES, seconds: int = SECONDS) -
 
 def most_32(place: Place, rates: tuple[int, ...] = RATES, seconds: int = SECONDS) -> list[Row]:
     """The highest sustained rate with 32 lanes: in one level each lane has a window of 24,000 records."""
-    return [replace(row, column=None) for row in most_with(place, rates, seconds, 32)]
+    return most_with(place, rates, seconds, 32)
 
 
 def three_most(place: Place, rates: tuple[int, ...] = RATES_OF_THREE, seconds: int = SECONDS) -> list[Row]:
     """The highest sustained rate on three brokers: the cost of a message with three replicas."""
-    return [stated(replace(row, column=None)) for row in most_with(place, rates, seconds, LANES)]
+    return most_with(place, rates, seconds, LANES)
 
 
 class Pair:
@@ -154,11 +140,11 @@ def killed(place: Place, what: str, named: bool) -> Row:
     twice, worst_s = seen["seen"] - seen["distinct"], seen["max"] / 1000
     whole = seen["complete"] and seen["early"] == 0
     text = (f"{twice} duplicates, {twice / FLOW_RATE:.1%} of a second of records. At most {worst_s:.1f} s late, "
-            f"p99 {seen['p99'] / 1000:.1f} s ({beside.KILLED})")
+            f"p99 {seen['p99'] / 1000:.1f} s")
     if not whole:
         text += f"; {seen['distinct']:,} of {FLOW_RATE * FLOW_S:,} seen, {seen['early']} early"
     return Row(what, text, "duplicates < 10 % of a second, late < 6 s",
-               whole and twice < FLOW_RATE / 10 and worst_s < 6, worst_s, whole, column=(KILLED, ()))
+               whole and twice < FLOW_RATE / 10 and worst_s < 6, worst_s, whole)
 
 
 def kill(place: Place) -> list[Row]:

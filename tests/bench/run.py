@@ -38,9 +38,11 @@ import searched
 import standing
 import three_brokers
 import withheld
+from peers import compared
+from peers.part import peers
 from place import BINARY, KAFKA_JVM, ROOT, TOOL, WARM, WARM_ROUNDS, Place
 from processes import TICKS
-from table import Row, header, middle, update, version_of, write
+from table import BROKEN, Row, header, measured, middle, update, version_of, write
 
 ROUNDS, MORE, COLD_MOST = 3, 5, 4
 
@@ -54,6 +56,7 @@ class Part:
     brokers: int = 1                          # 1: shared by all parts. 3: separate. 0: none.
     props: tuple[str, ...] = ()               # With properties the brokers are separate.
     warms: bool = False                       # The part warms the brokers itself.
+    separate: bool = False                    # The part kills its brokers.
 
     @property
     def about(self) -> str:
@@ -65,9 +68,7 @@ class Part:
 
 
 CALM, FEW = {"seconds": 4}, {"rates": (80_000, 110_000, 140_000), "seconds": 4}
-BROKEN = "failed: see above"
 RESULTS = ROOT / "tests" / "bench" / "RESULTS.md"
-IN_COMPARISON = ("late", "instant_100k", "most", "kill")  # the comparison at the top of RESULTS.md
 PARTS = {
     "core": Part(core.pieces, 1, brokers=0),
     # idle and lateness come first: after full speed a broker still writes and deletes for a while
@@ -80,6 +81,7 @@ PARTS = {
     "delivery": Part(forwarding.delivery, MORE), "exactly": Part(exactly.exactly),
     "instant": Part(forwarding.instant), "instant_100k": Part(others.instant_100k),
     "most": Part(others.most, 1, FEW), "most_32": Part(others.most_32, 1, FEW), "kill": Part(others.kill, 1),
+    "peers": Part(peers, 1, {"rates": (1000,), "seconds": 3, "brief": True}, separate=True),
     "start": Part(standing.start, 1),
     "cancels_restore": Part(in_force.cancels_restore, 1, {"count": 1_000_000, "lane": 200_000}),
     "cancels_cost": Part(in_force.cancels_cost, 1, {"count": 100_000, "many": 500_000}),
@@ -127,7 +129,7 @@ class Places:
     def take(self, name: str, part: Part) -> Place | None:
         if part.brokers == 0:
             return None
-        if part.brokers > 1 or part.props:
+        if part.brokers > 1 or part.props or part.separate:
             place = self.own = Place(self.folder / name, part.brokers, part.props)
         else:
             place = self.shared = self.shared or Place(self.folder / "shared")
@@ -235,8 +237,8 @@ def play_all(names: list[str], places: Places, rounds: int | None, brief: bool, 
 def not_to_update(names: list[str]) -> str:
     """Returns the parts that --update accepts instead of these, or an empty string if it accepts these."""
     grown = {name for name in PARTS if name.startswith("growth_")}
-    if not names or set(names) & set(IN_COMPARISON):
-        return f"parts, but none of {', '.join(IN_COMPARISON)}: a comparison needs all of its parts"
+    if not names:
+        return "the names of parts"
     if set(names) & grown not in (set(), grown):
         return "all growth_ parts together, since they share a plot"
     return ""
@@ -271,6 +273,8 @@ def main() -> int:
     grown = {what: results[f"growth_{what}"][1][0].data for what in growth.GROWTHS if f"growth_{what}" in results}
     if len(grown) == len(growth.GROWTHS) and all(grown.values()) and (options.update or not options.part):
         growth.draw(grown)
+    if options.update or not options.part:
+        compared.draw(measured(results))
     if options.update:
         update(RESULTS, version, list(PARTS), results)
     missed = sum(not row.reached for _, rows in results.values() for row in rows)

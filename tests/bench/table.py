@@ -10,11 +10,12 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import beside
+from peers import compared
 
 ROOT = Path(__file__).resolve().parents[2]
 STATED = "stated"  # the goal of a figure without a goal
-KILLED = "kill"    # a column with words instead of figures
+BROKEN = "failed: see above"  # the value of a part that ended with an exception
+COMPARISON = "Compared with other programs"
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,7 @@ class Row:
     reached: bool
     measure: float = 0.0  # The value that orders rounds.
     sound: bool = True    # False: an error that no other round can outweigh.
-    data: object = None   # Input of a drawing.
-    column: tuple[str, beside.Figure] | None = None  # The column of the comparison that it fills.
+    data: object = None   # Input of a drawing or of the comparison.
 
     def line(self) -> str:
         verdict = "**no**" if not self.reached else "–" if self.goal == STATED else "yes"
@@ -73,7 +73,7 @@ def allocator(binary: Path) -> str:
 def changed() -> str:
     """Returns a mark if the tree differs from the commit of the build."""
     what = output("git", "-C", str(ROOT), "status", "--porcelain", "--", "bridge", "levels", "consumer", "tests/bench",
-                  "CMakeLists.txt", ":!tests/bench/RESULTS.md", ":!tests/bench/growth.svg")
+                  "CMakeLists.txt", ":!tests/bench/RESULTS.md", ":!tests/bench/*.svg")
     return " and changes that are in no commit" if what else ""
 
 
@@ -92,12 +92,15 @@ def header(version: str, binary: Path, tool: Path, jvm: str, seconds: float) -> 
             "The goal `stated` means that the figure has no goal.")
 
 
-def comparison(rows: list[Row]) -> list[str]:
+def measured(parts: dict[str, tuple[str, list[Row]]]) -> list[compared.Measured]:
+    """Returns the figures of the compared programs."""
+    return [row.data for _, rows in parts.values() for row in rows if isinstance(row.data, compared.Measured)]
+
+
+def comparison(parts: dict[str, tuple[str, list[Row]]]) -> str:
     """Returns the comparison, or nothing if none of its figures was measured."""
-    ours = dict(row.column for row in rows if row.column)
-    killed = "\n\n".join(f"Under load, {row.what}: {row.value}." for row in rows if row.column and row.column[0] == KILLED)
-    ours.pop(KILLED, None)
-    return ["", "## Compared with other programs", "", *beside.section(ours, killed)] if ours or killed else []
+    programs = measured(parts)
+    return "\n".join([f"## {COMPARISON}", "", *compared.section(programs)]) + "\n" if programs else ""
 
 
 def section(name: str, about: str, rows: list[Row]) -> str:
@@ -106,7 +109,7 @@ def section(name: str, about: str, rows: list[Row]) -> str:
 
 
 def write(path: Path, head: str, parts: dict[str, tuple[str, list[Row]]]) -> None:
-    sections = ["\n".join(["# Results", "", head, *comparison([row for _, rows in parts.values() for row in rows]), ""])]
+    sections = ["\n".join(["# Results", "", head, ""]), *filter(None, [comparison(parts)])]
     sections += [section(name, about, rows) for name, (about, rows) in parts.items()]
     if any(name.startswith("growth_") for name in parts):
         sections.append("## growth\n\n![growth of cost and lateness](growth.svg)\n")
@@ -118,5 +121,7 @@ def update(path: Path, version: str, order: list[str], parts: dict[str, tuple[st
     kept = {text.split("\n", 1)[0]: text.rstrip("\n") + "\n" for text in re.split(r"(?m)^(?=## )", path.read_text())}
     today = time.strftime("%Y-%m-%d")
     kept |= {f"## {name}": section(name, f"{about} Of {today}, {version}.", rows) for name, (about, rows) in parts.items()}
+    if programs := comparison(parts):
+        kept[f"## {COMPARISON}"] = programs
     ranks = {f"## {name}": rank for rank, name in enumerate([*order, "growth"])}
     path.write_text("\n".join(text for _, text in sorted(kept.items(), key=lambda one: ranks.get(one[0], -1))))
