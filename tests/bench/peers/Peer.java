@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.io.PrintStream;
 import java.util.concurrent.locks.LockSupport;
 
 /**
  * Peer KIND ADDRESS: sends messages with a delay to a server and reads them. Prints "ready" once it is connected. Each
  * line of the input is a run:
  *
- *   COUNT RATE DELAY_MS SETTLE_MS    RATE messages a second (0: no limit), each due after the delay. All messages have
- *                                    one due time if the rate is 0.
+ *   COUNT RATE DELAY_MS SETTLE_MS QUIET_MS    RATE messages a second (0: no limit), each due after the delay. All
+ *                                             messages have one due time if the rate is 0.
  *
  * It prints "started", and one line of JSON at the end of the run.
  */
 public final class Peer {
-    private static final long QUIET_US = 15_000_000, RETRY_NS = 50_000_000, TICK_NS = 1_000_000, SECOND_NS = 1_000_000_000;
+    private static final long RETRY_NS = 50_000_000, TICK_NS = 1_000_000, SECOND_NS = 1_000_000_000;
     private static final int STEP = 1024;
+    private static final PrintStream OUT = System.out;
 
     private final Tally tally = new Tally();
     private final Link link;
+    private long quietMostUs; // a run ends when no message returns for so long
     private long againAt = System.nanoTime();
 
     private Peer(String kind, String address) {
@@ -32,12 +35,14 @@ public final class Peer {
     }
 
     public static void main(String[] args) throws Exception {
+        System.setOut(System.err); // the libraries log there
         Peer peer = new Peer(args[0], args[1]);
         peer.connect();
-        System.out.println("ready");
+        OUT.println("ready");
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             String[] words = line.split(" ");
+            peer.quietMostUs = 1000 * Long.parseLong(words[4]);
             peer.run(Integer.parseInt(words[0]), Long.parseLong(words[1]), Long.parseLong(words[2]),
                     Integer.parseInt(words[3]));
         }
@@ -57,12 +62,12 @@ public final class Peer {
 
     private void run(int count, long rate, long delayMs, int settleMs) throws Exception {
         tally.begin(count);
-        System.out.println("started");
+        OUT.println("started");
         double sentSeconds = sendAll(count, rate, delayMs);
-        while (!tally.complete() && tally.quietUs() < QUIET_US)
+        while (!tally.complete() && tally.quietUs() < quietMostUs)
             LockSupport.parkNanos(10 * TICK_NS);
         LockSupport.parkNanos(SECOND_NS); // for duplicates
-        System.out.println(tally.told(settleMs, sentSeconds));
+        OUT.println(tally.told(settleMs, sentSeconds));
     }
 
     /**
@@ -73,7 +78,7 @@ public final class Peer {
     private double sendAll(int count, long rate, long delayMs) {
         long start = System.nanoTime(), sentAt = start, dueMs = Tally.wallUs() / 1000 + delayMs;
         int next = 0;
-        while (next < count || !tally.acknowledgedAll() && tally.quietUs() < QUIET_US) {
+        while (next < count || !tally.acknowledgedAll() && tally.quietUs() < quietMostUs) {
             if (link.lost())
                 connect();
             sendFailedAgain();

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import java.nio.ByteBuffer;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -7,7 +9,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 /** The messages of one run: what was acknowledged, what returned, and how late. Messages of other runs are ignored. */
 final class Tally {
     static final int BODY = 100;
-    private static final long OFFSET_US = System.currentTimeMillis() * 1000 - System.nanoTime() / 1000;
+    private static final long RESOLUTION_US = 1000; // of due times
+    private static volatile long offsetUs = offsetUs();
 
     final ConcurrentLinkedQueue<Integer> failed = new ConcurrentLinkedQueue<>();
     private int run, count, distinct, twice, early, inFlight, acknowledged;
@@ -15,11 +18,16 @@ final class Tally {
     private BitSet seen = new BitSet();
     private long heardUs, lastUs;
 
+    private static long offsetUs() {
+        return ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now()) - System.nanoTime() / 1000;
+    }
+
     static long wallUs() {
-        return System.nanoTime() / 1000 + OFFSET_US;
+        return System.nanoTime() / 1000 + offsetUs;
     }
 
     synchronized void begin(int messages) {
+        offsetUs = offsetUs();
         run++;
         count = messages;
         distinct = twice = early = inFlight = acknowledged = 0;
@@ -77,7 +85,7 @@ final class Tally {
         distinct++;
         lastUs = nowUs;
         lateUs[number] = late;
-        early += late < 0 ? 1 : 0;
+        early += late < -RESOLUTION_US ? 1 : 0;
     }
 
     synchronized boolean acknowledgedAll() {

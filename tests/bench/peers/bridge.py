@@ -7,7 +7,7 @@ from pathlib import Path
 
 from place import LANES, Place, now_ms
 from processes import Bridge as Process
-from peers.peer import AWAY_S, DELAY_MS, FLOW_RATE, FLOW_S, KILL_S, SETTLE_S, Flow, Instant, Killed, Peer, Window
+from peers.peer import AWAY_S, DELAY_MS, FLOW_RATE, FLOW_S, KILL_S, PATIENCE_S, SETTLE_S, Flow, Instant, Killed, Peer, Window
 
 NAMED = {"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": "bench-1"}
 
@@ -41,11 +41,11 @@ class Bridge(Peer):
         load = self.load(rate, window.count, delay=DELAY_MS)
         servers_us, clients_us = window.watch([self.process.pid, *self.place.pids()], [read.pid, load.pid])
         sent, seen = load.result(), read.result()
-        if not seen["complete"]:
+        if seen["seen"] < window.count:
             self.stop()
             self.start()  # on new topics, since the rest would be read in the next stream
         return Flow(rate, seen["p50"], seen["p99"], seen["max"], servers_us, clients_us, window.count / sent["seconds"],
-                    seen["complete"] and seen["early"] == 0)
+                    window.count - seen["seen"], 0, seen["early"])
 
     def instant(self, count: int) -> Instant:
         read = self.place.tool("read", topic=self.target, count=count, idle=60).await_ready()
@@ -61,7 +61,7 @@ class Bridge(Peer):
 
     def killed(self, with_broker: bool) -> Killed:
         count = FLOW_RATE * FLOW_S
-        read = self.place.tool("read", topic=self.target, count=count, idle=15, order=1).await_ready()
+        read = self.place.tool("read", topic=self.target, count=count, idle=PATIENCE_S, order=1).await_ready()
         load = self.load(FLOW_RATE, count, delay=DELAY_MS)
         time.sleep(KILL_S)
         self.process.kill()

@@ -43,7 +43,7 @@ def number(n: float) -> str:
 def late(flow: Flow | None) -> str:
     if flow is None:
         return "–"
-    return " / ".join(map(number, (flow.p50, flow.p99, flow.max))) + ("" if flow.whole else ", not whole")
+    return " / ".join(map(number, (flow.p50, flow.p99, flow.max))) + flow.faults
 
 
 def killed(one: Killed) -> str:

@@ -49,13 +49,13 @@ def highest(peer: Peer, known: list[Flow], seconds: float) -> tuple[Flow | None,
 
 
 def flow_row(name: str, flow: Flow) -> Row:
-    return Row(f"{name}, {flow.rate:,}/s: late p50 / p99 / max, CPU a message", f"{late(flow)} ms, servers {number(flow.servers_us)} µs, "
+    return Row(f"{name}, {flow.rate:,}/s: late p50 / p99 / max in ms, CPU a message", f"{late(flow)}; servers {number(flow.servers_us)} µs, "
                f"clients {number(flow.clients_us)} µs", STATED, True, flow.p99, flow.whole)
 
 
 def most_row(name: str, best: Flow | None, tried: list[Flow]) -> Row:
     told = "; ".join(f"{flow.rate:,}/s {'kept' if flow.kept else 'not kept'}, {flow.sent:,.0f}/s sent, p99 {flow.p99:,.0f} ms"
-                     + ("" if flow.whole else ", not whole") for flow in tried)
+                     + flow.faults for flow in tried)
     return Row(f"{name}: highest sustained rate", (f"{best.rate:,}/s, servers {number(best.servers_us)} µs, clients {number(best.clients_us)} "
                "µs a message" if best else "none") + f" ({told})", STATED, best is not None, best.rate if best else 0)
 

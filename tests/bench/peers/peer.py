@@ -21,7 +21,7 @@ JARS = CACHE / "peers-5.4.0"
 DELAY_MS = 2000             # The bridge uses one level for it.
 SETTLE_S = 2                # The first seconds do not count, since clients connect then.
 KEPT_MS, SENT = 1000, 0.97  # A rate is sustained with at most this p99, and with at least this share sent.
-FLOW_RATE, FLOW_S, KILL_S, AWAY_S = 1000, 12, 4, 0.5
+FLOW_RATE, FLOW_S, KILL_S, AWAY_S, PATIENCE_S = 1000, 12, 4, 0.5, 45
 LINE_S = 120
 CLIENT_JVM = ("-Xms512m", "-Xmx512m", "-XX:+UseParallelGC")
 
@@ -35,8 +35,18 @@ class Flow:
     max: float
     servers_us: float
     clients_us: float
-    sent: float  # messages a second that the generator sent
-    whole: bool  # each message came once, none early
+    sent: float   # messages a second that the generator sent
+    missing: int
+    twice: int
+    early: int
+
+    @property
+    def whole(self) -> bool:
+        return self.missing == self.twice == self.early == 0
+
+    @property
+    def faults(self) -> str:
+        return "" if self.whole else f" ({self.missing:,} missing, {self.twice:,} twice, {self.early:,} early)"
 
     @property
     def kept(self) -> bool:
@@ -114,13 +124,20 @@ def listens(port: int) -> bool:
         return s.connect_ex(("127.0.0.1", port)) == 0
 
 
+def compile_clients(classes: Path) -> None:
+    done = subprocess.run(["javac", "-cp", f"{JARS}/*", "-d", str(classes), *map(str, sorted(HERE.glob("*.java")))],
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+
+
 class Client:
     """The process of Peer.java, which sends and reads. It stays for all runs of a peer, so that its code is compiled."""
 
     def __init__(self, folder: Path, kind: str, address: str):
         classes = folder / "classes"
         if not classes.exists():
-            subprocess.run(["javac", "-cp", f"{JARS}/*", "-d", str(classes), *map(str, sorted(HERE.glob("*.java")))], check=True)
+            compile_clients(classes)
         self.log = open(folder / f"{kind}.client.log", "ab")  # pylint: disable=consider-using-with
         self.process = subprocess.Popen(
             ["java", *CLIENT_JVM, f"-Duser.home={folder}", "-cp", f"{classes}:{JARS}/*", "Peer", kind, address],
@@ -140,8 +157,9 @@ class Client:
         if line != word:
             raise RuntimeError(f"Peer.java: \"{line}\" in place of \"{word}\": {self.log.name}")
 
-    def start(self, count: int, rate: int, delay_ms: int) -> None:
-        self.process.stdin.write(f"{count} {rate} {delay_ms} {1000 * SETTLE_S}\n")
+    def start(self, count: int, rate: int, delay_ms: int, quiet_s: int = 15) -> None:
+        """Starts a run, which ends after so many seconds without a message."""
+        self.process.stdin.write(f"{count} {rate} {delay_ms} {1000 * SETTLE_S} {1000 * quiet_s}\n")
         self.process.stdin.flush()
         self.expect("started")
 
@@ -250,15 +268,15 @@ class ThroughClient(Peer):
         servers_us, clients_us = window.watch(self.pids(), [self.client.process.pid])
         seen = self.client.result()
         return Flow(rate, seen["p50"], seen["p99"], seen["max"], servers_us, clients_us, window.count / max(seen["sent_s"], 1e-3),
-                    seen["missing"] == seen["twice"] == seen["early"] == 0)
+                    seen["missing"], seen["twice"], seen["early"])
 
     def instant(self, count: int) -> Instant:
-        self.client.start(count, 0, self.lead_ms)
+        self.client.start(count, 0, self.lead_ms, self.lead_ms // 1000 + 15)
         seen = self.client.result()
         return Instant(count, seen["last"], seen["missing"] == seen["early"] == 0 and seen["sent_s"] < self.lead_ms / 1000)
 
     def kill_in_flow(self) -> Killed:
-        self.client.start(FLOW_RATE * FLOW_S, FLOW_RATE, DELAY_MS)
+        self.client.start(FLOW_RATE * FLOW_S, FLOW_RATE, DELAY_MS, PATIENCE_S)
         time.sleep(KILL_S)
         for server in self.servers:
             server.kill()
