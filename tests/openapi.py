@@ -103,7 +103,7 @@ JOB = {"id": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
        "state": {"enum": ["running", "stopping", "done", "failed", "stopped"]}, "options": {"type": "object"},
        "started": INSTANT, "ended": nullable(INSTANT),
        "progress": {"type": ["number", "null"], "minimum": 0, "maximum": 1,
-                    "description": "of the running search; a job may have several"},
+                    "description": "of the running search; a job may have several. 1 when the job is done"},
        "records_read": COUNT, "problem": MAYBE_PROBLEM}
 RESULTS = {"results": listed({"type": "object"}, description="lines of the command; of more than 1,000 or 8 MiB, the first "
                              "ones and the last one. Empty until the job ends"),

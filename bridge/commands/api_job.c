@@ -56,10 +56,16 @@ static void on_progress(void *ctx, double share)
     atomic_store(&job->permille, share >= 1 ? 1000 : (int)(share * 1000));
 }
 
+/* A job that is done is complete, also if its search has ended before the last record. */
+static json_t *progress_json(const struct api_job *job)
+{
+    int permille = strcmp(state_of(job), "done") == 0 ? 1000 : atomic_load(&job->permille);
+    return permille < 0 ? json_null() : json_real((double)permille / 1000);
+}
+
 /* Returns the job, with its results if they are wanted and complete. Call with the lock. */
 static json_t *job_json(const struct api_job *job, bool results)
 {
-    int permille = atomic_load(&job->permille);
     bool ended = !is_running(job);
     bool failed = ended && job->run.code != EXIT_DONE && job->run.code != EXIT_NOT_FOUND;
     json_t *json = json_pack("{s:s, s:s, s:s, s:O, s:o, s:o}", "id", job->id, "kind",
@@ -67,9 +73,8 @@ static json_t *job_json(const struct api_job *job, bool results)
                              "started", instant_json(job->started_wall_ms), "ended",
                              ended ? instant_json(job->ended_wall_ms) : json_null());
     json_object_update_new(
-        json, json_pack("{s:o, s:I, s:o}", "progress",
-                        permille < 0 ? json_null() : json_real((double)permille / 1000),
-                        "records_read", (json_int_t)atomic_load(&job->read_n), "problem",
+        json, json_pack("{s:o, s:I, s:o}", "progress", progress_json(job), "records_read",
+                        (json_int_t)atomic_load(&job->read_n), "problem",
                         failed ? problem_json((struct problem){api_status_of(job->run.code),
                                                                api_code_of(job->run.code), NULL},
                                               job->run.sentence)

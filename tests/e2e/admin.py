@@ -98,6 +98,7 @@ class Api:
         while (job := self.call("GET", f"jobs/{answer.body['id']}").body)["state"] in ("running", "stopping"):
             require(time.monotonic() < deadline, f"{kind} {body} does not end: {job}")
             time.sleep(0.1)
+        require(job["progress"] == 1 or job["state"] != "done", f"{kind} {body} is done with a part of its progress: {job}")
         return job
 
     def found(self, state: str, **asked) -> dict:
@@ -213,7 +214,7 @@ def redriven(stage: Stage, api: Api) -> None:
     deadline = time.monotonic() + 20
     while (job := api.job("dead-letters", {"show": 3}))["results"][-1]["records"] < 20:
         require(time.monotonic() < deadline, f"{job}")
-    require(len(job["results"]) == 4 and job["progress"] == 1, f"{job}")
+    require(len(job["results"]) == 4, f"{job}")
     dry = api.job("redrive", {"dry-run": True, "drop-expiry": True})["results"][-1]
     require(dry["dry_run"] and dry["sent"] == 20, f"{dry}")
     slow = api.raw("POST", "/api/v1/redrive", {"drop-expiry": True, "rate": "1"})
@@ -226,6 +227,7 @@ def redriven(stage: Stage, api: Api) -> None:
         require(time.monotonic() < deadline, f"{job}")
         time.sleep(0.1)
     require(job["state"] == "stopped" and job["results"][-1]["sent"] < 20 and not job["results"][-1]["complete"], f"{job}")
+    require(job["progress"] is not None and job["progress"] < 1, f"a stopped job: {job}")
     rest = api.job("redrive", {"drop-expiry": True})["results"][-1]
     require(rest["complete"] and rest["sent"] + job["results"][-1]["sent"] == 20, f"{rest} after {job['results'][-1]}")
     require(len(api.call("GET", "jobs").body["jobs"]) <= 32, "too many jobs are kept")
