@@ -101,10 +101,37 @@ def metrics(table: str) -> str:
         for name, kind, labels, text in rows)
 
 
+def bytes_text(count: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
+
+
+def limits(size: dict, least: dict) -> str:
+    """Returns what a load needs more of than the smallest load does."""
+    words = {"workers": "CPU of the workers", "lanes": "windows of the lanes", "brokers": "network of the brokers"}
+    return ", ".join(word for name, word in words.items() if size[name] > least[name]) or "none: the default suffices"
+
+
+def sizes(binary: str) -> str:
+    """Returns what `size` prints for loads from 100 to a million requests a second."""
+    rates = ("100", "1k", "10k", "100k", "1M")
+    found = {rate: json.loads(output(binary, "size", "-c", "/dev/null", "--rate", rate, "--delay", "15m", "-o", "json"))
+             for rate in rates}
+    return ("| requests a second | lanes | replicas of partitions | workers | brokers, at least | written a second | disk | "
+            "first limits |\n|---|---|---|---|---|---|---|---|\n") + "".join(
+        f"| {rate} | {size['lanes']} | {size['partition_replicas']} | {size['workers']} | {size['brokers']} | "
+        f"{bytes_text(size['written_bytes_per_s'])} | {bytes_text(size['disk_bytes'])} | {limits(size, found['100'])} |\n"
+        for rate, size in found.items())
+
+
 def main() -> int:
     binary, update = sys.argv[1], "--update" in sys.argv
     tables = json.loads(output(binary, "help", "-o", "json"))
-    parts = {"commands": commands(tables), "keys": keys(tables), "metrics": metrics(output(binary, "help", "--metrics"))}
+    parts = {"commands": commands(tables), "keys": keys(tables), "metrics": metrics(output(binary, "help", "--metrics")),
+             "sizes": sizes(binary)}
     stale, found = [], set()
     for page in sorted(DOCS.glob("*.md")):
         text = page.read_text()

@@ -25,6 +25,9 @@ enum { TRIM_S = 60, SEGMENT = 128 << 20 /* segment.bytes as topics apply sets it
 static const double intake_us = 1.9, hop_us = 1.6, delivery_us = 3.4, core_share = 0.5;
 /* Plan half of the throughput that the window allows, since keys do not spread evenly. */
 static const double lane_share = 0.5;
+/* Bytes a second that one broker is planned to receive: half of 10 Gbit/s. Followers and readers
+   fetch as many bytes from all brokers as all replicas receive. */
+static const double broker_bytes_s = 10e9 / 8 / 2;
 /* docs/scaling.md explains the memory. */
 static const double base_mib = 16, lane_mib = 6, partition_mib = 0.6;
 
@@ -40,7 +43,7 @@ struct sizing {
     double record, waiting;
     double written_s, read_s; /* bytes a second: written to all replicas, read by consumers */
     double disk;              /* bytes of all replicas */
-    int lanes, workers;
+    int lanes, workers, brokers;
     int partitions; /* of all topics but S.pulse, which has one for each broker; S.control has one
                      */
     struct longer_levels longer;
@@ -104,6 +107,9 @@ static struct sizing size_of(const struct config *c, const struct load *load)
     s.cancel = cancel_life_of(&chain, &c->ladder);
     double busy_us = load->rate * (intake_us + hops * hop_us + delivery_us);
     s.workers = at_least(busy_us / 1e6 / core_share);
+    s.brokers = at_least(s.written_s / broker_bytes_s);
+    if (s.brokers < c->replication)
+        s.brokers = c->replication;
     s.disk = replicas * (s.waiting * s.record + load->rate * TRIM_S * hops * s.record +
                          (double)s.levels * s.lanes * SEGMENT);
     s.memory_mib = base_mib + (double)c->memory_bytes / (1 << 20) + lane_mib * s.lanes +
@@ -166,6 +172,7 @@ static void print_text(const struct config *c, const struct load *load, const st
            bytes_text_of((double)c->replication * s->levels * s->lanes * SEGMENT, b));
     printf("%-24s %s/s written, %s/s read\n", "traffic of all brokers",
            bytes_text_of(s->written_s, a), bytes_text_of(s->read_s, b));
+    printf("%-24s %d (planned at half of 10 Gbit/s each)\n", "brokers, at least", s->brokers);
     printf("%-24s %d%s\n", "lanes", s->lanes,
            s->lanes == c->partitions
                ? " (as configured)"
@@ -195,13 +202,14 @@ static json_t *cancels_json(const struct config *c, struct cancel_life life)
 static void print_as_json(const struct config *c, const struct sizing *s)
 {
     print_json(json_pack(
-        "{s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:I, s:o, s:o}", "hops",
+        "{s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:I, s:o, s:o}", "hops",
         (json_int_t)s->hops, "levels", s->levels, "waiting", (json_int_t)s->waiting, "record_bytes",
         (json_int_t)s->record, "disk_bytes", (json_int_t)s->disk, "written_bytes_per_s",
-        (json_int_t)s->written_s, "read_bytes_per_s", (json_int_t)s->read_s, "lanes", s->lanes,
-        "partitions", s->partitions, "partition_replicas", s->partitions * c->replication,
-        "workers", s->workers, "memory_bytes", (json_int_t)(s->memory_mib * (1 << 20)), "cancels",
-        cancels_json(c, s->cancel), "longer_levels", longer_levels_json(&s->longer)));
+        (json_int_t)s->written_s, "read_bytes_per_s", (json_int_t)s->read_s, "brokers", s->brokers,
+        "lanes", s->lanes, "partitions", s->partitions, "partition_replicas",
+        s->partitions * c->replication, "workers", s->workers, "memory_bytes",
+        (json_int_t)(s->memory_mib * (1 << 20)), "cancels", cancels_json(c, s->cancel),
+        "longer_levels", longer_levels_json(&s->longer)));
 }
 
 int cmd_size(struct cli *cli)
