@@ -297,6 +297,11 @@ struct control_state {
     uint64_t lanes_version; /* changes with the owned lanes; never 0 */
     bool lanes_changed;     /* since they were last assigned */
     uint64_t slots_version; /* slots that were given before it changed are void */
+    struct {
+        uint64_t version;     /* of `all`; 0: never */
+        int64_t at_wall_ms;   /* valid from here, */
+        int64_t ends_wall_ms; /* and until an entry ends */
+    } surveyed;               /* the matches between `all` and the entries of `targets` */
 };
 
 /* now is set by bridge_turn, bridge_settle, bridge_commit, bridge_survey and bridge_lane_assigned.

@@ -134,6 +134,28 @@ static uint64_t limit_of_entry(const struct bridge *b, size_t i)
     return (uint64_t)rate;
 }
 
+/* Returns whether the matches of the last survey still count. To match a thousand entries with a
+   thousand targets takes tens of milliseconds. */
+static bool matches_are_valid(const struct bridge *b)
+{
+    const struct control_state *c = &b->control;
+    return c->surveyed.version == c->all.version && b->now.wall_ms >= c->surveyed.at_wall_ms &&
+           b->now.wall_ms < c->surveyed.ends_wall_ms;
+}
+
+static void note_surveyed(struct bridge *b)
+{
+    struct control_state *c = &b->control;
+    c->surveyed.version = c->all.version;
+    c->surveyed.at_wall_ms = b->now.wall_ms;
+    c->surveyed.ends_wall_ms = CONTROL_ENDLESS;
+    for (size_t i = 0; i < c->all.n; i++) {
+        int64_t until_wall_ms = c->all.all[i].until_wall_ms;
+        if (until_wall_ms > b->now.wall_ms && until_wall_ms < c->surveyed.ends_wall_ms)
+            c->surveyed.ends_wall_ms = until_wall_ms;
+    }
+}
+
 /* Entries of `targets` may share a label. */
 static void survey_entries(struct bridge *b)
 {
@@ -189,7 +211,10 @@ static void survey_control(struct bridge *b)
     counter_set(&b->stats->pauses, n[CONTROL_PAUSE]);
     counter_set(&b->stats->limits, n[CONTROL_LIMIT]);
     counter_set(&b->stats->oldest_pause_wall_ms, (uint64_t)oldest_wall_ms);
+    if (matches_are_valid(b))
+        return;
     survey_entries(b);
+    note_surveyed(b);
 }
 
 void bridge_survey(struct bridge *b, struct now now)

@@ -234,6 +234,39 @@ Test(survey, entry_of_targets_shows_its_pause)
     cr_expect_eq(counter_read(&target_surveyed()->pause), CONTROL_NONE);
 }
 
+/* The gauge keeps a value that no match would give, until something changes. */
+Test(survey, pauses_and_limits_are_matched_only_after_a_change)
+{
+    enum { KEPT = 7 };
+    struct target_stats *stats = &fx.stats.targets[fixture_target(fx.target)->label];
+    struct control limit = {.op = CONTROL_LIMIT,
+                            .rate = {2, 1000},
+                            .at_wall_ms = BEGIN_WALL_MS,
+                            .until_wall_ms = BEGIN_WALL_MS + HOUR_MS};
+    struct bridge_live live = {.rules = fx.config.rules, .max_attempts = 3};
+    memcpy(live.target_labels, fx.config.target_labels, sizeof live.target_labels);
+    strcpy(limit.pattern, "*");
+    (void)fixture_send(LEVEL, START, BEGIN_WALL_MS);
+    cr_assert_eq(bridge_control_put(fx.b, &limit, fx.b->now), 0);
+    cr_expect_eq(counter_read(&target_surveyed()->limit_per_minute), 120);
+    counter_set(&stats->limit_per_minute, KEPT);
+    fixture_pass(1000);
+    cr_expect_eq(counter_read(&target_surveyed()->limit_per_minute), KEPT, "nothing has changed");
+    limit.rate.records = 3;
+    cr_assert_eq(bridge_control_put(fx.b, &limit, fx.b->now), 0);
+    cr_expect_eq(counter_read(&target_surveyed()->limit_per_minute), 180, "another entry");
+    counter_set(&stats->limit_per_minute, KEPT);
+    bridge_reconfigure(fx.b, &live);
+    cr_expect_eq(counter_read(&target_surveyed()->limit_per_minute), 180, "other targets");
+    counter_set(&stats->limit_per_minute, KEPT);
+    fixture_pass(HOUR_MS - 1001);
+    cr_expect_eq(counter_read(&target_surveyed()->limit_per_minute), KEPT, "a ms before the end");
+    fixture_pass(1);
+    cr_expect_eq(counter_read(&target_surveyed()->limit_per_minute), 0, "the entry has ended");
+    fx.b->now.wall_ms -= 1;
+    cr_expect_eq(counter_read(&target_surveyed()->limit_per_minute), 180, "a step of the clock");
+}
+
 Test(survey, lateness_counts_for_the_entry_of_the_target)
 {
     fixture_pass(40);
