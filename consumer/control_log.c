@@ -14,8 +14,9 @@ enum {
     DENIED_MIN = 6,    /* refused look-ups, after which the lanes are open */
     SILENT_MS = 60000, /* each process writes its summary more often */
     SILENT_MAX_MS = 3600000,
-    REST_MS = 400,  /* less than the second in which a pause must be effective */
-    MISSES_MIN = 3, /* look-ups that do not find the topic, before it counts as missing */
+    AGAIN_MS = 3600000, /* between two readings of the whole topic */
+    REST_MS = 400,      /* less than the second in which a pause must be effective */
+    MISSES_MIN = 3,     /* look-ups that do not find the topic, before it counts as missing */
     TURN_RECORDS = 256
 };
 
@@ -30,6 +31,7 @@ struct control_log {
     bool is_partial;         /* an entry was not taken: there was no room */
     int misses;              /* look-ups that did not find the topic, before has_begun */
     int64_t look_mono_ms;    /* earliest next look-up */
+    int64_t begun_mono_ms;   /* last begin */
     int64_t heard_mono_ms;   /* last summary of a process; 0: none since the last begin */
     int64_t silent_ms;       /* time without a summary after which the topic is read again */
     int64_t next_offset;     /* where reading continues after a rest */
@@ -129,6 +131,7 @@ static void start(struct control_log *log, int64_t now_mono_ms)
     log->is_known = log->is_partial = log->is_lost = false;
     log->denied = 0;
     log->heard_mono_ms = log->read_mono_ms = 0;
+    log->begun_mono_ms = now_mono_ms;
     log->config.begun(log->config.ctx);
 }
 
@@ -245,11 +248,13 @@ static void note_found(struct control_log *log, int64_t now_mono_ms)
 {
     bool has_room = log->is_partial && log->config.has_room(log->config.ctx);
     bool silent = is_silent(log, now_mono_ms);
+    /* A topic that was created again, and filled beyond our offset, looks like the old one. */
+    bool is_old = now_mono_ms - log->begun_mono_ms >= AGAIN_MS;
     log->denied = 0;
     log->look_mono_ms = now_mono_ms + LOOK_AGAIN_MS;
     if (silent) /* perhaps no process may write a summary */
         log->silent_ms = 2 * log->silent_ms < SILENT_MAX_MS ? 2 * log->silent_ms : SILENT_MAX_MS;
-    if (log->is_lost || has_room || silent)
+    if (log->is_lost || has_room || silent || is_old)
         stop(log);
     if (log->queue == NULL)
         start(log, now_mono_ms);

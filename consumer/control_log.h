@@ -4,7 +4,9 @@
    topic, there are no entries, unless the login may not see it. The topic is looked for again every
    half minute. If it is deleted, its entries stay, until a new topic was read to its end. If the
    summaries of processes do not come any more, it is read again. So it is if an entry was not
-   taken, when there is room. Only the worker's thread may call these functions. */
+   taken, when there is room. In any case it is read again after an hour. A topic that was created
+   again, with at least as many records, looks like the old one. Only the
+   worker's thread may call these functions. */
 #ifndef DELAYBRIDGE_CONSUMER_CONTROL_LOG_H
 #define DELAYBRIDGE_CONSUMER_CONTROL_LOG_H
 

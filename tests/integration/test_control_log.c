@@ -250,6 +250,22 @@ Test(control_log, topic_without_summaries_is_read_again_less_often_each_time)
     cr_expect(serve_until(&seen.known, 4, PATIENCE_MS));
 }
 
+/* A topic that was created again may have more records than the old one had. Summaries still come.
+ */
+Test(control_log, topic_is_read_again_after_an_hour)
+{
+    create();
+    pause("orders");
+    cr_expect(serve_until(&seen.known, 1, PATIENCE_MS));
+    skipped_ms = 3500000;
+    cr_expect_not(serve_until(&seen.begun, 2, SOON_MS));
+    write_record("process:1", "{}");
+    skipped_ms = 3632000;
+    cr_expect(serve_until(&seen.known, 2, PATIENCE_MS));
+    cr_expect_eq(seen.begun, 2);
+    cr_expect_eq(seen.changed, 2);
+}
+
 Test(control_log, entry_without_room_is_taken_when_there_is_room)
 {
     create();
