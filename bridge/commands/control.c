@@ -2,6 +2,7 @@
 /* delaybridge pause, resume and limit: write the entries of S.control. */
 #include "bridge/base/clock.h"
 #include "bridge/commands/connect.h"
+#include "bridge/commands/control_list.h"
 #include "bridge/commands/control_view.h"
 #include "bridge/commands/output.h"
 #include "bridge/commands/result.h"
@@ -123,14 +124,6 @@ static bool is_in_force(const struct controlling *c, const struct control_record
     return record != NULL && record->control.until_wall_ms > c->now_ms;
 }
 
-static size_t count_in_force(const struct controlling *c)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < c->list.n; i++)
-        n += is_in_force(c, &c->list.all[i]);
-    return n;
-}
-
 /* A star of the given pattern is matched by the stars of others. */
 static bool matches_too(const struct controlling *c, const struct control_record *other)
 {
@@ -139,33 +132,10 @@ static bool matches_too(const struct controlling *c, const struct control_record
            allowlist_pattern_matches(pattern, bytes_text(c->pattern));
 }
 
-/* A record waits for a quarter of the oldest pause that matched its target at its last try. That
-   may be a pause of another pattern, and one that has ended since the longest wait. */
-static int64_t oldest_pause_ms(const struct controlling *c, const struct control *was)
-{
-    int64_t at_ms = was->at_wall_ms;
-    for (size_t i = 0; i < c->list.n; i++) {
-        const struct control *other = &c->list.all[i].control;
-        if (other->op == CONTROL_PAUSE && other->at_wall_ms < at_ms &&
-            other->until_wall_ms > c->now_ms - PAUSE_WAIT_MAX_MS &&
-            (allowlist_pattern_matches(other->pattern, bytes_text(was->pattern)) ||
-             allowlist_pattern_matches(was->pattern, bytes_text(other->pattern))))
-            at_ms = other->at_wall_ms;
-    }
-    return at_ms;
-}
-
-/* Returns the longest wait of a record after the entry is removed, with a margin for its last hop.
-   A record checks its target at each hop, so it waits for the longest level at most. */
 static int64_t wait_after(const struct controlling *c, const struct control_record *was)
 {
-    enum { MARGIN_MS = 2000 };
     const struct ladder *ladder = &c->cli->config->ladder;
-    int64_t longest_ms = ladder->level_ms[ladder->n - 1];
-    int64_t wait_ms = was->control.op == CONTROL_PAUSE
-                          ? pause_wait_ms(c->now_ms - oldest_pause_ms(c, &was->control))
-                          : longest_ms;
-    return (wait_ms < longest_ms ? wait_ms : longest_ms) + MARGIN_MS;
+    return control_wait_ms(&c->list, was, ladder->level_ms[ladder->n - 1], c->now_ms);
 }
 
 /* What a command did. */
@@ -231,7 +201,7 @@ static int put(struct controlling *c, enum control_op op, const struct rate *rat
                     .until_wall_ms = for_ms == 0 ? CONTROL_ENDLESS : c->now_ms + for_ms}};
     snprintf(record.control.pattern, sizeof record.control.pattern, "%s", c->pattern);
     name_operator(c->cli, record.by);
-    if (!is_in_force(c, was) && count_in_force(c) >= CONTROLS_MAX)
+    if (!is_in_force(c, was) && control_count(&c->list, c->now_ms) >= CONTROLS_MAX)
         return complain(c->cli, EXIT_DATA,
                         "the topic has the greatest number of entries (%d): remove one with "
                         "'delaybridge resume'",
