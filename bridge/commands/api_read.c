@@ -118,10 +118,10 @@ void api_processes(void *ctx, const struct admin_route *route, const struct admi
     const struct cli cli = {
         .config = &config->config, .timeout_ms = API_TIMEOUT_MS, .output = &silent};
     int err = top_members_look(&api->members, &cli, &error);
+    bool lasts = err == ERR_CONFIG || err == ERR_TOPICS;
     if (err != 0) {
         problem_answer(answer,
-                       (struct problem){err == ERR_CONFIG ? 500 : 503,
-                                        err == ERR_CONFIG ? "config" : "unreachable", NULL},
+                       (struct problem){lasts ? 500 : 503, lasts ? "config" : "unreachable", NULL},
                        "%s", error.text);
     } else {
         answer->status = 200;

@@ -19,7 +19,27 @@ static int compare_members(const void *a, const void *b)
 {
     const struct member *left = a, *right = b;
     int hosts = strcmp(left->host, right->host);
-    return hosts != 0 ? hosts : strcmp(left->address, right->address);
+    int addresses = hosts != 0 ? hosts : strcmp(left->address, right->address);
+    if (addresses != 0)
+        return addresses;
+    return (left->at_wall_ms < right->at_wall_ms) - (left->at_wall_ms > right->at_wall_ms);
+}
+
+/* Two processes cannot listen at one address. So the older summary is of a process that was killed,
+   and that has started again. The list is sorted. */
+static void drop_predecessors(struct control_list *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < list->members_n; i++) {
+        const struct member *one = &list->members[i];
+        const struct member *last = n == 0 ? NULL : &list->members[n - 1];
+        bool is_old = last != NULL && one->address[0] != '\0' &&
+                      strcmp(one->address, last->address) == 0 &&
+                      strcmp(one->host, last->host) == 0;
+        if (!is_old)
+            list->members[n++] = *one;
+    }
+    list->members_n = n;
 }
 
 void members_keep_alive(struct control_list *list, int64_t now_wall_ms)
@@ -31,6 +51,7 @@ void members_keep_alive(struct control_list *list, int64_t now_wall_ms)
     list->members_n = n;
     if (n > 0)
         qsort(list->members, n, sizeof *list->members, compare_members);
+    drop_predecessors(list);
 }
 
 const char *member_name(const struct member *m)
@@ -128,7 +149,7 @@ static int find_topic(rd_kafka_t *rk, const char *topic, int timeout_ms, struct 
         found |= strcmp(metadata->topics[i].topic, topic) == 0;
     rd_kafka_metadata_destroy(metadata);
     return found ? 0
-                 : error_set(error, ERR_CONFIG,
+                 : error_set(error, ERR_TOPICS,
                              "topic %s does not exist, or this login may not see it", topic);
 }
 
@@ -173,6 +194,10 @@ int members_judge(const struct config *config, int timeout_ms, struct findings *
     int err = members_look(config, timeout_ms, &list, error);
     if (err == 0)
         members_compare(&list, add_warning, &judging);
+    else if (err == ERR_CONFIG)
+        finding_add(findings, FINDING_FAULT, topic, NULL,
+                    "paused targets get records after a start, and processes are not compared: %s",
+                    error->text);
     *processes = list.members_n;
     control_list_deinit(&list);
     return err;

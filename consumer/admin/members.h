@@ -7,7 +7,8 @@
 #include "consumer/admin/control_topic.h"
 #include "consumer/admin/topics.h"
 
-/* Removes the processes that have ended from the list, and sorts the others by host and address. */
+/* Removes the processes that have ended from the list, and sorts the others by host and address. Of
+   those with the same host and address only the latest stays. */
 void members_keep_alive(struct control_list *list, int64_t now_wall_ms);
 
 /* Returns the address of a process, or else its host. */
@@ -18,9 +19,9 @@ const char *member_name(const struct member *member);
 void members_compare(const struct control_list *list,
                      void (*differ)(void *ctx, const char *sentence), void *ctx);
 
-/* Reads S.control, and adds a warning for each difference. Returns 0 with the number of processes.
-   Otherwise returns ERR_KAFKA, ERR_CONFIG (no topic, or no right) or ERR_NO_MEMORY, with a
-   sentence. */
+/* Reads S.control, and adds a warning for each difference, or a fault if the right to read is
+   missing. Returns 0 with the number of processes. Otherwise returns ERR_KAFKA, ERR_TOPICS (the
+   topic is missing, or is not visible), ERR_CONFIG (no right) or ERR_NO_MEMORY, with a sentence. */
 int members_judge(const struct config *config, int timeout_ms, struct findings *findings,
                   size_t *processes, struct error *error) must_check;
 

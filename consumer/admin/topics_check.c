@@ -44,7 +44,8 @@ static void check_partitions(struct findings *findings, const struct survey *sur
     if (topic->partitions == 0 && topic->kind == TOPIC_CONTROL)
         finding_add(
             findings, FINDING_WARN, topic->name, words("create %s", topic->name),
-            "topic %s does not exist, so pause, resume and limit are unavailable: " RUN_APPLY,
+            "topic %s does not exist, or this login may not see it, so pause, resume and limit are "
+            "unavailable: " RUN_APPLY ", or allow Read on it",
             topic->name);
     else if (topic->partitions == 0)
         finding_add(findings, FINDING_REFUSE, topic->name, words("create %s", topic->name),

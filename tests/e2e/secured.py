@@ -92,6 +92,7 @@ NEEDS = [
     (COMMANDS[2], ("levels",), 78, HIDDEN),
     (COMMANDS[2], ("peek", "1h"), 78, HIDDEN),
     (COMMANDS[2], ("dead-letters",), 78, "schedule.dead-letter appears to be missing.*allow Read on it"),
+    (COMMANDS[2], ("check",), 78, "fault: paused targets get records after a start.*cannot read schedule.control: allow Read on it"),
     (COMMANDS[2], ("check",), 78, "cannot look for blocked partitions: no level topic appears to exist"),
     (COMMANDS[3], (*CANCEL, *WAIT), 78, "cannot read the progress of the group delaybridge.schedule: .*allow Read on it"),
     (COMMANDS[3], ("find", "--key", "k"), 78, "cannot read the offsets of group delaybridge.schedule: allow Read on the group"),
@@ -307,6 +308,10 @@ def hidden_control(stage: Stage, config: Path) -> None:
                              denial.permission_type)
     stage.admin.client.create_acls([denial])[denial].result(30)
     stage.admin.wait("the denial", lambda: bool(stage.admin.client.describe_acls(alike).result(30)))
+    checked = stage.run("check", "-c", str(config))
+    says = "warn: topic schedule.control does not exist, or this login may not see it.*allow Read on it"
+    require(checked.returncode == 0 and re.search(says, checked.stdout),
+            f"without Describe on the topic of control, check ended with {checked.returncode}:\n{checked.stdout}{checked.stderr}")
     before = len(stage.collector.of("e2e.a"))
     bridge = Bridge(stage.binary, config, "hidden").start()
     stage.sender.send(stage.generator(1500).request(int(time.time() * 1000), target="e2e.a"))
