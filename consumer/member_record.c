@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,36 +66,62 @@ static void list_levels(struct member *m, const struct config *config)
             return;
 }
 
-/* Returns the first numeric address of this host that is not its loopback. */
+/* Returns whether other hosts may reach this address of a network interface. */
+static bool is_usable(const struct ifaddrs *one, int family)
+{
+    if (one->ifa_addr == NULL || one->ifa_addr->sa_family != family ||
+        (one->ifa_flags & IFF_LOOPBACK) != 0 || (one->ifa_flags & IFF_UP) == 0)
+        return false;
+    return family == AF_INET ||
+           !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)one->ifa_addr)->sin6_addr);
+}
+
+static bool first_address(const struct ifaddrs *all, int family, char out[MEMBER_TEXT_MAX])
+{
+    socklen_t size = family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+    for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next)
+        if (is_usable(i, family) &&
+            getnameinfo(i->ifa_addr, size, out, MEMBER_TEXT_MAX, NULL, 0, NI_NUMERICHOST) == 0)
+            return true;
+    return false;
+}
+
+/* Writes the first address of this host that is not its loopback, IPv6 in brackets. */
 static bool own_address(char out[MEMBER_TEXT_MAX])
 {
     struct ifaddrs *all;
-    bool found = false;
+    char v6[MEMBER_TEXT_MAX];
     if (getifaddrs(&all) != 0)
         return false;
-    for (struct ifaddrs *i = all; i != NULL && !found; i = i->ifa_next) {
-        if (i->ifa_addr == NULL || i->ifa_addr->sa_family != AF_INET ||
-            (i->ifa_flags & IFF_LOOPBACK) != 0 || (i->ifa_flags & IFF_UP) == 0)
-            continue;
-        found = getnameinfo(i->ifa_addr, sizeof(struct sockaddr_in), out, MEMBER_TEXT_MAX, NULL, 0,
-                            NI_NUMERICHOST) == 0;
+    bool found = first_address(all, AF_INET, out);
+    if (!found && first_address(all, AF_INET6, v6)) {
+        snprintf(out, MEMBER_TEXT_MAX, "[%.100s]", v6);
+        found = true;
     }
     freeifaddrs(all);
     return found;
 }
 
-/* A listener on all addresses is reached by the first address of the host. */
+/* A listener on all addresses is reached by the first address of the host, or by its loopback on a
+   host without a network. A port that the system chooses is not published. */
 static void describe_address(char out[MEMBER_TEXT_MAX], const char *listen)
 {
     char host[MEMBER_TEXT_MAX];
     const char *colon = listen == NULL ? NULL : strrchr(listen, ':');
-    if (colon == NULL)
+    if (colon == NULL || strtol(colon + 1, NULL, 10) == 0)
         return;
-    bool everywhere = strncmp(listen, "[::]:", 5) == 0 || strncmp(listen, "0.0.0.0:", 8) == 0;
-    if (everywhere && own_address(host))
-        snprintf(out, MEMBER_TEXT_MAX, "%.100s%s", host, colon);
-    else
+    if (!address_is_wildcard(listen))
         snprintf(out, MEMBER_TEXT_MAX, "%s", listen);
+    else
+        snprintf(out, MEMBER_TEXT_MAX, "%.100s%s", own_address(host) ? host : "127.0.0.1", colon);
+}
+
+void member_host(char out[MEMBER_TEXT_MAX])
+{
+    memset(out, 0, MEMBER_TEXT_MAX);
+    if (gethostname(out, MEMBER_TEXT_MAX - 1) != 0)
+        out[0] = '\0';
+    keep_ascii(out);
 }
 
 void member_describe(struct member *m, const struct config *config)
@@ -103,9 +130,7 @@ void member_describe(struct member *m, const struct config *config)
     describe_address(m->address, config->listen);
     if (config->admin != NULL && !address_is_loopback(config->admin))
         describe_address(m->admin, config->admin);
-    if (gethostname(m->host, sizeof m->host - 1) != 0)
-        m->host[0] = '\0';
-    keep_ascii(m->host);
+    member_host(m->host);
     snprintf(m->version, sizeof m->version, "%s", version_number);
     snprintf(m->delivery, sizeof m->delivery, "%s",
              config->exactly_once ? "exactly-once" : "at-least-once");

@@ -44,6 +44,9 @@ struct member {
 /* Fills all but key, lanes and at_wall_ms from the configuration and the system. */
 void member_describe(struct member *member, const struct config *config);
 
+/* Writes the name of this host, as summaries have it. */
+void member_host(char out[MEMBER_TEXT_MAX]);
+
 /* Returns 0, or ERR_FOREIGN. Any bytes are safe. */
 int member_read(struct bytes key, struct bytes value, struct member *member) must_check;
 

@@ -63,7 +63,7 @@ static struct top_status status_of(const struct top *t, int64_t now_wall_ms)
     return (struct top_status){.figures = &t->figures,
                                .control = &t->members.list,
                                .recent = top_heat_recent(&t->heat),
-                               .knows_all = t->members.list.members_n > 0,
+                               .knows_all = t->members.list.members_n > 0 && t->members.far_n == 0,
                                .now_wall_ms = now_wall_ms};
 }
 
@@ -215,6 +215,8 @@ static int choose_addresses(struct top *t)
     t->addresses_n = t->members.addresses_n;
     if (t->addresses_n > 0)
         return EXIT_DONE;
+    if (t->members.far_n > 0)
+        return complain(t->cli, EXIT_UNREACHABLE, "%s", top_members_far(&t->members, &t->why));
     if (t->cli->config->listen == NULL)
         return complain(t->cli, EXIT_USAGE,
                         "no process has published its address, and 'listen' is empty: pass the "

@@ -5,10 +5,35 @@
 #include "bridge/base/clock.h"
 #include "bridge/base/quote.h"
 #include "bridge/commands/result.h"
+#include "bridge/config/address.h"
+#include "levels/counted.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { AGAIN_MS = 10000, WAIT_MS = 5000, SENTENCE_MAX = 512 };
+
+/* The loopback of another host would be read as that of this one. */
+void top_members_take(struct top_members *m, struct control_list *fresh)
+{
+    char host[MEMBER_TEXT_MAX];
+    member_host(host);
+    control_list_deinit(&m->list);
+    m->list = *fresh;
+    *fresh = (struct control_list){0};
+    m->addresses_n = m->far_n = 0;
+    for (size_t i = 0; i < m->list.members_n && m->addresses_n < TOP_ADDRESSES_MAX; i++) {
+        struct member *one = &m->list.members[i];
+        if (one->address[0] == '\0')
+            continue;
+        if (address_is_loopback(one->address) && strcmp(one->host, host) != 0) {
+            m->far = one;
+            m->far_n++;
+        } else {
+            m->addresses[m->addresses_n++] = one->address;
+        }
+    }
+}
 
 int top_members_look(struct top_members *m, const struct cli *cli, struct error *error)
 {
@@ -24,13 +49,18 @@ int top_members_look(struct top_members *m, const struct cli *cli, struct error 
         return err;
     }
     m->read_mono_ms = now_mono_ms;
-    control_list_deinit(&m->list);
-    m->list = fresh;
-    m->addresses_n = 0;
-    for (size_t i = 0; i < fresh.members_n && m->addresses_n < TOP_ADDRESSES_MAX; i++)
-        if (m->list.members[i].address[0] != '\0')
-            m->addresses[m->addresses_n++] = m->list.members[i].address;
+    top_members_take(m, &fresh);
     return 0;
+}
+
+const char *top_members_far(const struct top_members *m, struct error *sentence)
+{
+    char processes[COUNTED_MAX];
+    (void)error_set(sentence, ERR_CONFIG,
+                    "%s cannot be read from this host, such as %s of %s: set 'listen' there to an "
+                    "address that other hosts reach",
+                    counted(m->far_n, "process", processes), m->far->address, m->far->host);
+    return sentence->text;
 }
 
 void top_members_deinit(struct top_members *m)
@@ -46,7 +76,10 @@ static void print_difference(void *ctx, const char *sentence)
 
 void top_members_print(const struct top_members *m, FILE *out)
 {
+    struct error sentence;
     members_compare(&m->list, print_difference, out);
+    if (m->far_n > 0)
+        print_difference(out, top_members_far(m, &sentence));
 }
 
 json_t *top_members_json(const struct top_members *m)

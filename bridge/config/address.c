@@ -30,3 +30,15 @@ bool address_is_loopback(const char *text)
         return IN6_IS_ADDR_LOOPBACK(&v6);
     return strcmp(host, "localhost") == 0;
 }
+
+bool address_is_wildcard(const char *text)
+{
+    char host[HOST_MAX];
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (address_cut(text, host) == NULL)
+        return false;
+    if (inet_pton(AF_INET, host, &v4) == 1)
+        return v4.s_addr == INADDR_ANY;
+    return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_UNSPECIFIED(&v6);
+}

@@ -15,4 +15,7 @@ const char *address_cut(const char *text, char host[HOST_MAX]);
    resolved, so they are not. */
 bool address_is_loopback(const char *text);
 
+/* Returns whether HOST:PORT stands for all addresses of a host: 0.0.0.0 or [::]. */
+bool address_is_wildcard(const char *text);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* member_record and members: summaries of processes as JSON, and what differs between them. */
+#include "bridge/config/address.h"
 #include "consumer/admin/members.h"
 
 #include <criterion/criterion.h>
@@ -115,6 +116,23 @@ Test(members, process_is_gone_after_30_s)
     cr_expect_str_eq(list.members[1].address, "10.0.0.2:9404");
 }
 
+/* A process that was killed and has started again at the same address counts once. */
+Test(members, only_the_latest_summary_of_an_address_counts)
+{
+    strcpy(three[2].address, "10.0.0.1:9404");
+    strcpy(three[2].key, "process:later");
+    three[2].at_wall_ms = NOW + 1;
+    members_keep_alive(&list, NOW + 2);
+    cr_assert_eq(list.members_n, 2);
+    cr_expect_str_eq(list.members[0].key, "process:later");
+    cr_expect_str_eq(list.members[1].address, "10.0.0.2:9404");
+    start();
+    strcpy(three[1].address, "");
+    strcpy(three[2].address, "");
+    members_keep_alive(&list, NOW + 2);
+    cr_expect_eq(list.members_n, 3);
+}
+
 Test(members, equal_processes_do_not_differ)
 {
     compare();
@@ -172,10 +190,25 @@ Test(members, summary_has_the_configuration)
     member_describe(&m, &config);
     cr_expect_str_eq(m.admin, "");
     cr_expect_eq(m.config, config_hash(&config));
-    config.listen = (char *)"0.0.0.0:9404";
-    member_describe(&m, &config);
-    cr_expect(strstr(m.address, ":9404"));
     config.listen = NULL;
+    member_describe(&m, &config);
+    cr_expect_str_eq(m.address, "");
+}
+
+/* Other processes connect to the published address. */
+Test(members, published_address_can_be_connected_to)
+{
+    static const char *const all[] = {"0.0.0.0:9404", "[::]:9404", "[0::0]:9404"};
+    struct config config = {.ladder = {.n = 0}};
+    struct member m = {0};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        config.listen = (char *)all[i];
+        member_describe(&m, &config);
+        cr_expect(strstr(m.address, ":9404"));
+        cr_expect(strlen(m.address) > strlen(":9404"));
+        cr_expect_not(address_is_wildcard(m.address), "%s is published as %s", all[i], m.address);
+    }
+    config.listen = (char *)"127.0.0.1:0";
     member_describe(&m, &config);
     cr_expect_str_eq(m.address, "");
 }
