@@ -82,8 +82,8 @@ delaybridge_buffered_records 7
 delaybridge_level_pending_records{{level="schedule"}} 0
 delaybridge_level_pending_records{{level="10s"}} 3
 delaybridge_level_head_deadline_timestamp_seconds{{level="10s"}} 1893456000.25
-delaybridge_retrying_records{{level="10s"}} 2
-delaybridge_retrying_oldest_due_timestamp_seconds{{level="10s"}} 1893456000.5
+delaybridge_redelivering_records{{level="10s"}} 2
+delaybridge_redelivering_oldest_due_timestamp_seconds{{level="10s"}} 1893456000.5
 delaybridge_lateness_seconds_bucket{{level="10s",le="0.005"}} {n}
 delaybridge_lateness_seconds_bucket{{level="10s",le="+Inf"}} {n}
 """
@@ -146,8 +146,8 @@ def faults_of_top(binary: str) -> list[str]:
     if not found and [one["section"] for one in view["attention"]] != ["lanes-restore-for-long", "requests-are-dead-lettered"]:
         found.append(f"alerts are wrong: {view['attention']}")
     row = {} if found else json.loads(done.stdout)["levels"][1]
-    want = {"level": "10s", "waiting": 3, "deliveries": 1, "late_p99_at_most_ms": 5, "retrying": 2,
-            "head_leaves": "2030-01-01T00:00:00.250Z", "retrying_oldest_due": "2030-01-01T00:00:00.500Z"}
+    want = {"level": "10s", "waiting": 3, "deliveries": 1, "late_p99_at_most_ms": 5, "redelivering": 2,
+            "head_leaves": "2030-01-01T00:00:00.250Z", "redelivering_oldest_due": "2030-01-01T00:00:00.500Z"}
     return found or [f"{key} is {row[key]!r}" for key, value in want.items() if row[key] != value]
 
 

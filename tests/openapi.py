@@ -62,7 +62,7 @@ NOW = record("gauges of the lanes of this process", lanes=COUNT, owned_lanes=COU
              backlog=COUNT, blocked_partitions=COUNT, buffered_records=COUNT, buffered_bytes=COUNT,
              events_blocked_lanes=COUNT, cancels_in_force=COUNT, cancels_limit=COUNT, read_behind_ms=COUNT)
 TOTAL = record("counters since the start of the process", requests=COUNT, refused=COUNT, hops=COUNT, deliveries=COUNT,
-               cancelled=COUNT, dead_letters=COUNT, delivery_retries=COUNT, deferrals=COUNT, late_max_ms=COUNT)
+               cancelled=COUNT, dead_letters=COUNT, redeliveries=COUNT, deferrals=COUNT, late_max_ms=COUNT)
 STATUS = record("this process", at=INSTANT, started=INSTANT, version=TEXT, commit=TEXT, librdkafka=TEXT, group=TEXT,
                 schedule=TEXT, delivery={"enum": ["at-least-once", "exactly-once"]}, ready=FLAG,
                 why={"type": ["string", "null"], "description": "why it is not ready"}, alive=FLAG,
@@ -84,7 +84,7 @@ TARGET = record(
     failures={"type": "object", "additionalProperties": COUNT, "description": "failed attempts by their error"},
     dead_letters={"type": "object", "additionalProperties": COUNT, "description": "by code"})
 TARGETS = record("deliveries of this process by entry of targets", at=INSTANT, targets=listed(TARGET))
-COLUMNS = ("span_ms", "requests", "hops", "deliveries", "cancelled", "dead_letters", "retries", "deferrals", "waiting",
+COLUMNS = ("span_ms", "requests", "hops", "deliveries", "cancelled", "dead_letters", "redeliveries", "deferrals", "waiting",
            "backlog", "p50_ms", "p99_ms", "max_ms")
 HISTORY = record("the seconds of the last hour of this process, the oldest first. Each list has one entry for each second",
                  at=listed(INSTANT), **{name: listed(COUNT) for name in COLUMNS},

@@ -55,7 +55,7 @@ static json_t *totals_json(const struct stats *stats)
                              "deliveries", count(&stats->deliveries), "cancelled",
                              count(&stats->cancelled), "dead_letters", dead);
     json_object_update_new(
-        json, json_pack("{s:I, s:I, s:I}", "delivery_retries", count(&stats->retries), "deferrals",
+        json, json_pack("{s:I, s:I, s:I}", "redeliveries", count(&stats->redeliveries), "deferrals",
                         count(&stats->deferrals), "late_max_ms", count(&stats->lateness_max_ms)));
     return json;
 }
@@ -123,9 +123,9 @@ static const struct {
     {                                                \
 #name, offsetof(struct history_second, name) \
     }
-    COLUMN(span_ms),   COLUMN(requests),     COLUMN(hops),    COLUMN(deliveries),
-    COLUMN(cancelled), COLUMN(dead_letters), COLUMN(retries), COLUMN(deferrals),
-    COLUMN(waiting),   COLUMN(backlog),      COLUMN(p50_ms),  COLUMN(p99_ms),
+    COLUMN(span_ms),   COLUMN(requests),     COLUMN(hops),         COLUMN(deliveries),
+    COLUMN(cancelled), COLUMN(dead_letters), COLUMN(redeliveries), COLUMN(deferrals),
+    COLUMN(waiting),   COLUMN(backlog),      COLUMN(p50_ms),       COLUMN(p99_ms),
     COLUMN(max_ms)
 #undef COLUMN
 };

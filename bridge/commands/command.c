@@ -71,7 +71,7 @@ const struct command COMMANDS[] = {
      "  HEAD DUE     when the delivery of the head is due\n"
      "  OVERDUE      time since the head should have left\n"
      "  WITHHELD     records whose target is paused or limited\n"
-     "  RETRYING     records whose target failed, and how long the oldest is overdue\n"
+     "  REDELIVERING records whose target failed, and how long the oldest is overdue\n"
      "  COMMITTED    with --lanes: the committed offset of the lane\n"
      "Kafka shows how many cancels can be in force at most. The processes know how many are, and "
      "which\nlanes read them again: use 'delaybridge top'.\n",

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WATCH_S = 2, RETRYING_MAX = DURATION_TEXT_MAX + 32 };
+enum { WATCH_S = 2, REDELIVERING_MAX = DURATION_TEXT_MAX + 32 };
 
 struct view {
     const struct cli *cli;
@@ -39,7 +39,7 @@ struct row {
     const struct offsets_cell *cell;  /* of one lane; NULL: all */
     const struct offsets_cell *stuck; /* a cell committed beyond the end of its log; NULL: none */
     int stuck_lane;
-    struct retrying retrying;
+    struct redelivering redelivering;
 };
 
 static bool is_stuck(const struct offsets_cell *cell)
@@ -59,10 +59,10 @@ static struct row row_of_lane(const struct view *view, int slot, int lane)
                         .cell = cell,
                         .stuck = is_stuck(cell) ? cell : NULL,
                         .stuck_lane = lane,
-                        .retrying = {.n = head->retrying,
-                                     .due_wall_ms = head->retrying_due_wall_ms,
-                                     .withheld = head->withheld,
-                                     .is_cut = head->retrying_is_cut}};
+                        .redelivering = {.n = head->redelivering,
+                                         .due_wall_ms = head->redelivering_due_wall_ms,
+                                         .withheld = head->withheld,
+                                         .is_cut = head->redelivering_is_cut}};
 }
 
 static struct row row_of_slot(const struct view *view, int slot)
@@ -70,7 +70,7 @@ static struct row row_of_slot(const struct view *view, int slot)
     struct row sum = {.slot = slot,
                       .lane = -1,
                       .head = heads_first(&view->offsets, view->heads, slot),
-                      .retrying = heads_retrying(&view->offsets, view->heads, slot)};
+                      .redelivering = heads_redelivering(&view->offsets, view->heads, slot)};
     for (int lane = 0; lane < view->offsets.lanes; lane++) {
         const struct offsets_cell *cell = offsets_cell(&view->offsets, lane, slot);
         sum.waiting += cell->waiting;
@@ -94,21 +94,22 @@ static int64_t overdue_ms(const struct view *view, const struct head *head)
 
 /* Returns "12, 3m5s": the records that wait because of their target, and how long the oldest is
    overdue. */
-static const char *retrying_text(const struct view *view, struct retrying retrying,
-                                 char out[RETRYING_MAX])
+static const char *redelivering_text(const struct view *view, struct redelivering redelivering,
+                                     char out[REDELIVERING_MAX])
 {
     char age[DURATION_TEXT_MAX];
-    snprintf(out, RETRYING_MAX, "%s", retrying.is_cut ? "0+" : "0");
-    if (retrying.n > 0)
-        snprintf(out, RETRYING_MAX, "%lld%s, %s", (long long)retrying.n, retrying.is_cut ? "+" : "",
-                 duration_format((view->now_ms - retrying.due_wall_ms) / 1000 * 1000, age));
+    snprintf(out, REDELIVERING_MAX, "%s", redelivering.is_cut ? "0+" : "0");
+    if (redelivering.n > 0)
+        snprintf(out, REDELIVERING_MAX, "%lld%s, %s", (long long)redelivering.n,
+                 redelivering.is_cut ? "+" : "",
+                 duration_format((view->now_ms - redelivering.due_wall_ms) / 1000 * 1000, age));
     return out;
 }
 
 static void print_row(const struct view *view, struct row row)
 {
     char level[DURATION_TEXT_MAX], release[INSTANT_TEXT_MAX], due[INSTANT_TEXT_MAX],
-        late[DURATION_TEXT_MAX], lane[16] = "", retrying[RETRYING_MAX];
+        late[DURATION_TEXT_MAX], lane[16] = "", redelivering[REDELIVERING_MAX];
     if (row.lane >= 0)
         snprintf(lane, sizeof lane, "%d", row.lane);
     printf("%-10s %5s %12lld", name_of(view, row.slot, level), lane, (long long)row.waiting);
@@ -123,8 +124,9 @@ static void print_row(const struct view *view, struct row row)
         printf("  %-24s  %-24s  %-12s  %8lld%1s  %s",
                instant_format(row.head->release_wall_ms, release),
                instant_format(row.head->due_wall_ms, due),
-               duration_format(overdue_ms(view, row.head), late), (long long)row.retrying.withheld,
-               row.retrying.is_cut ? "+" : "", retrying_text(view, row.retrying, retrying));
+               duration_format(overdue_ms(view, row.head), late),
+               (long long)row.redelivering.withheld, row.redelivering.is_cut ? "+" : "",
+               redelivering_text(view, row.redelivering, redelivering));
     else if (row.head != NULL && row.head->kind == HEAD_UNREADABLE)
         printf("  BLOCKED: a batch at offset %lld of lane %d cannot be read",
                (long long)row.head->offset, row.head->lane);
@@ -167,11 +169,11 @@ static json_t *row_json(const struct view *view, struct row row)
                   "blocked_lane", integer_or_null(row.stuck != NULL, row.stuck_lane));
     json_object_update_new(
         line,
-        json_pack("{s:I, s:b, s:o, s:I, s:o}", "retrying", (json_int_t)row.retrying.n,
-                  "retrying_at_least", row.retrying.is_cut, "retrying_overdue_ms",
-                  integer_or_null(row.retrying.n > 0, view->now_ms - row.retrying.due_wall_ms),
-                  "withheld", (json_int_t)row.retrying.withheld, "head",
-                  head_json(view, row.head)));
+        json_pack(
+            "{s:I, s:b, s:o, s:I, s:o}", "redelivering", (json_int_t)row.redelivering.n,
+            "redelivering_at_least", row.redelivering.is_cut, "redelivering_overdue_ms",
+            integer_or_null(row.redelivering.n > 0, view->now_ms - row.redelivering.due_wall_ms),
+            "withheld", (json_int_t)row.redelivering.withheld, "head", head_json(view, row.head)));
     return line;
 }
 
@@ -290,7 +292,7 @@ static void print_view(const struct view *view)
             control_print(&view->control.all[i], offsets->lanes);
     printf("%-10s %5s %12s%s  %-24s  %-24s  %-12s  %9s  %s\n", "LEVEL", view->lanes ? "LANE" : "",
            "WAITING", view->lanes ? "    COMMITTED" : "", "HEAD LEAVES", "HEAD DUE", "OVERDUE",
-           "WITHHELD", "RETRYING");
+           "WITHHELD", "REDELIVERING");
     each_row(view, as_text, NULL);
 }
 

@@ -19,7 +19,7 @@ bool top_level_at(const struct top_figures *f, int n, struct top_level *l)
         return false;
     const char *level = l->level;
     l->waiting = top_figures_value(f, "delaybridge_level_pending_records{level=\"%s\"}", level);
-    l->retrying = top_figures_value(f, "delaybridge_retrying_records{level=\"%s\"}", level);
+    l->redelivering = top_figures_value(f, "delaybridge_redelivering_records{level=\"%s\"}", level);
     l->withheld = top_figures_value(f, "delaybridge_withheld_records{level=\"%s\"}", level);
     l->blocked =
         top_figures_value(f, "delaybridge_partitions{level=\"%s\",state=\"blocked\"}", level);
@@ -30,7 +30,7 @@ bool top_level_at(const struct top_figures *f, int n, struct top_level *l)
     l->head = top_figures_find(f, "delaybridge_level_head_deadline_timestamp_seconds{level=\"%s\"}",
                                level);
     l->oldest = top_figures_find(
-        f, "delaybridge_retrying_oldest_due_timestamp_seconds{level=\"%s\"}", level);
+        f, "delaybridge_redelivering_oldest_due_timestamp_seconds{level=\"%s\"}", level);
     l->lateness = top_lateness_read(f, level);
     return true;
 }
@@ -50,7 +50,7 @@ const char *top_level_state(const struct top_level *l, int64_t now_wall_ms)
         return "overdue";
     if (l->withheld > 0)
         return "withheld";
-    return l->retrying > 0 ? "retrying" : "flowing";
+    return l->redelivering > 0 ? "redelivering" : "flowing";
 }
 
 /* Formats the time until an instant: "1.2 s", "3h4m", "3.1 s ago". */
@@ -68,10 +68,11 @@ static const char *countdown(int64_t at_wall_ms, int64_t now_wall_ms, char out[T
 
 /* Returns "12, 3.1 s ago": the records that wait because of their target, and when the oldest was
    due. */
-static const char *retrying_text(const struct top_level *l, int64_t now_wall_ms, char out[PAIR_MAX])
+static const char *redelivering_text(const struct top_level *l, int64_t now_wall_ms,
+                                     char out[PAIR_MAX])
 {
     char count[TOP_NUMBER_MAX], oldest[TOP_NUMBER_MAX];
-    snprintf(out, PAIR_MAX, "%s", top_number(l->retrying, count));
+    snprintf(out, PAIR_MAX, "%s", top_number(l->redelivering, count));
     if (l->oldest != NULL)
         snprintf(out, PAIR_MAX, "%s, %s", count,
                  countdown(wall_ms(l->oldest), now_wall_ms, oldest));
@@ -80,17 +81,17 @@ static const char *retrying_text(const struct top_level *l, int64_t now_wall_ms,
 
 static void print_level(const struct top_level *l, int64_t now_wall_ms, FILE *out)
 {
-    char waiting[TOP_NUMBER_MAX], head[TOP_NUMBER_MAX] = "", retrying[PAIR_MAX];
+    char waiting[TOP_NUMBER_MAX], head[TOP_NUMBER_MAX] = "", redelivering[PAIR_MAX];
     char p50[TOP_NUMBER_MAX], p99[TOP_NUMBER_MAX], withheld[TOP_NUMBER_MAX];
     if (l->head != NULL)
         countdown(wall_ms(l->head), now_wall_ms, head);
     else if (l->waiting > 0)
         snprintf(head, sizeof head, "now"); /* the first record is in memory */
-    fprintf(out, "%-10s %14s  %14s  %-8s %9.1f %10.1f %7s %7s %10s  %s", l->level,
+    fprintf(out, "%-10s %14s  %14s  %-12s %9.1f %10.1f %7s %7s %10s  %s", l->level,
             top_number(l->waiting, waiting), head, top_level_state(l, now_wall_ms), l->hops_per_s,
             l->deliveries_per_s, top_quantile_text(top_lateness_quantile(&l->lateness, 0.5), p50),
             top_quantile_text(top_lateness_quantile(&l->lateness, 0.99), p99),
-            top_number(l->withheld, withheld), retrying_text(l, now_wall_ms, retrying));
+            top_number(l->withheld, withheld), redelivering_text(l, now_wall_ms, redelivering));
     if (l->blocked > 0)
         fprintf(out, "  %.0f BLOCKED: run 'delaybridge check'", l->blocked);
     fputc('\n', out);
@@ -116,9 +117,9 @@ static void print_quiet(const struct top_figures *f, FILE *out)
 void top_levels_print(const struct top_figures *f, bool brief, int64_t now_wall_ms, FILE *out)
 {
     struct top_level level;
-    fprintf(out, "%-10s %14s  %14s  %-8s %9s %10s %7s %7s %10s  %s\n", "LEVEL", "WAITING",
+    fprintf(out, "%-10s %14s  %14s  %-12s %9s %10s %7s %7s %10s  %s\n", "LEVEL", "WAITING",
             "HEAD LEAVES", "STATE", "HOPS/S", "DELIVER/S", "P50 <=", "P99 <=", "WITHHELD",
-            "RETRYING");
+            "REDELIVERING");
     for (int i = 0; top_level_at(f, i, &level); i++)
         if (!brief || !is_quiet(&level))
             print_level(&level, now_wall_ms, out);
@@ -137,14 +138,15 @@ static json_t *level_json(const struct top_level *l, int64_t now_wall_ms)
                               (json_int_t)l->waiting, "state", top_level_state(l, now_wall_ms),
                               "hops_per_s", l->hops_per_s, "deliveries_per_s", l->deliveries_per_s,
                               "deliveries", (json_int_t)top_lateness_n(&l->lateness));
-    json_object_update_new(
-        level, json_pack("{s:o, s:o, s:I, s:I, s:o, s:I, s:o}", "late_p50_at_most_ms",
-                         top_quantile_json(top_lateness_quantile(&l->lateness, 0.5)),
-                         "late_p99_at_most_ms",
-                         top_quantile_json(top_lateness_quantile(&l->lateness, 0.99)),
-                         "blocked_partitions", (json_int_t)l->blocked, "retrying",
-                         (json_int_t)l->retrying, "retrying_oldest_due", sample_json(l->oldest),
-                         "withheld", (json_int_t)l->withheld, "head_leaves", sample_json(l->head)));
+    json_object_update_new(level,
+                           json_pack("{s:o, s:o, s:I, s:I, s:o, s:I, s:o}", "late_p50_at_most_ms",
+                                     top_quantile_json(top_lateness_quantile(&l->lateness, 0.5)),
+                                     "late_p99_at_most_ms",
+                                     top_quantile_json(top_lateness_quantile(&l->lateness, 0.99)),
+                                     "blocked_partitions", (json_int_t)l->blocked, "redelivering",
+                                     (json_int_t)l->redelivering, "redelivering_oldest_due",
+                                     sample_json(l->oldest), "withheld", (json_int_t)l->withheld,
+                                     "head_leaves", sample_json(l->head)));
     return level;
 }
 

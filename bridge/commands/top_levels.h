@@ -8,7 +8,7 @@
 /* A level of the processes. */
 struct top_level {
     char level[TOP_LABEL_MAX];
-    double waiting, retrying, withheld, blocked; /* records; blocked: partitions */
+    double waiting, redelivering, withheld, blocked; /* records; blocked: partitions */
     double hops_per_s, deliveries_per_s;
     const struct scrape_sample *head;   /* when it leaves; NULL: it is in memory, or none waits */
     const struct scrape_sample *oldest; /* when the oldest that retries was due; NULL: none */
@@ -18,7 +18,7 @@ struct top_level {
 /* Reads the n-th level in the order of the metrics. Returns false if there are fewer. */
 bool top_level_at(const struct top_figures *figures, int n, struct top_level *level);
 
-/* Returns "flowing", "empty", "overdue", "withheld", "retrying" or "blocked". */
+/* Returns "flowing", "empty", "overdue", "withheld", "redelivering" or "blocked". */
 const char *top_level_state(const struct top_level *level, int64_t now_wall_ms);
 
 /* Prints the table. brief: empty levels are one line. */

@@ -183,13 +183,13 @@ static void print_rates(const struct top_figures *f, FILE *out)
     double all = top_figures_total(f, "delaybridge_level_pending_records{");
     fprintf(out,
             "requests/s %.1f  deliveries/s %.1f  waiting %s  refused/s %.1f  dead letters/s %.1f  "
-            "retries/s %.1f  rebalances %.0f\n",
+            "redeliveries/s %.1f  rebalances %.0f\n",
             top_figures_total_rate(f, "delaybridge_schedule_records_total{"),
             top_figures_total_rate(f, "delaybridge_target_deliveries_total{"),
             top_number(all - unread, waiting),
             top_figures_rate(f, "delaybridge_schedule_records_total{result=\"refused\"}"),
             top_figures_total_rate(f, "delaybridge_dead_letter_records_total{"),
-            top_figures_rate(f, "delaybridge_delivery_retries_total"),
+            top_figures_rate(f, "delaybridge_redeliveries_total"),
             top_figures_value(f, "delaybridge_rebalances_total"));
 }
 

@@ -247,7 +247,7 @@ static bool admit_waiting(struct bridge *b, struct queue *q)
     p->until_wall_ms = until_wall_ms;
     p->overdue_wall_ms = overdue_wall_ms;
     p->withheld = withheld;
-    q->retrying -= overdue_wall_ms != 0 && q->retrying > 0;
+    q->redelivering -= overdue_wall_ms != 0 && q->redelivering > 0;
     q->withheld -= withheld && q->withheld > 0;
     parcel_wait(b, p, release_wall_ms);
     return true;

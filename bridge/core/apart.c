@@ -15,7 +15,7 @@ enum {
     APART_LOOK_MS = 500,
     APART_JUDGE_MS = 200,
     APART_RECENT_MS = 10000, /* older acknowledgements do not count */
-    APART_RETRY_MS = 100,
+    APART_AGAIN_MS = 100,
     APART_RECORDS_MAX = 10000,
     APART_REFUSED_MAX = 30,
     APART_SILENT_MS = TXN_SILENT_MS + 500, /* the port first finds out if brokers refuse it */
@@ -71,7 +71,7 @@ bool apart_takes(const struct bridge *b)
     const struct apart *a = &b->apart;
     return a->state == APART_OPEN && a->n < APART_RECORDS_MAX && a->bytes < bytes_max(b) &&
            b->txn.state != TXN_BROKEN && !b->txn.is_apart && !b->commit.proving &&
-           b->now.mono_ms >= a->retry_mono_ms;
+           b->now.mono_ms >= a->again_mono_ms;
 }
 
 void apart_took(struct bridge *b, struct parcel *p, struct target *t)
@@ -130,7 +130,7 @@ static void share(struct bridge *b, enum slow_targets which)
    much it sends. */
 void apart_refused(struct bridge *b)
 {
-    b->apart.retry_mono_ms = b->now.mono_ms + APART_RETRY_MS;
+    b->apart.again_mono_ms = b->now.mono_ms + APART_AGAIN_MS;
     if (b->port.apart_ready(b->port.ctx) || ++b->apart.refused < APART_REFUSED_MAX)
         return;
     b->apart.refused = 0;

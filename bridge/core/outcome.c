@@ -61,7 +61,7 @@ static void succeeded(struct bridge *b, struct parcel *p, const struct target *t
     case FORWARD_LEVEL:
         counter_add(&b->stats->hops, 1);
         counter_add(&slot->hops, 1);
-        bridge_queue(b, p->queue->id.lane, p->to_slot)->retrying += p->overdue_wall_ms != 0;
+        bridge_queue(b, p->queue->id.lane, p->to_slot)->redelivering += p->overdue_wall_ms != 0;
         bridge_queue(b, p->queue->id.lane, p->to_slot)->withheld += p->withheld;
         break;
     case FORWARD_TARGET:

@@ -66,7 +66,7 @@ void queue_open(struct bridge *b, struct queue *q)
     q->gap_offset = -1;
     q->silent_since_mono_ms = 0;
     q->release_max_wall_ms = INT64_MIN;
-    q->retrying = q->withheld = 0;
+    q->redelivering = q->withheld = 0;
     q->bad_end = q->bad_readings = 0;
     q->skip_requested = q->range_dead_lettered = false;
     q->base_kept = q->base_trimmed = q->window.base;

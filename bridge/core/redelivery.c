@@ -8,9 +8,9 @@
 #include "bridge/core/target_table.h"
 #include "levels/counted.h"
 
-static const int64_t retry_after_ms[] = {5000,   10000,  30000,  60000,
-                                         120000, 300000, 600000, 1800000};
-enum { RETRIES = sizeof retry_after_ms / sizeof retry_after_ms[0] };
+static const int64_t redelivery_after_ms[] = {5000,   10000,  30000,  60000,
+                                              120000, 300000, 600000, 1800000};
+enum { REDELIVERIES = sizeof redelivery_after_ms / sizeof redelivery_after_ms[0] };
 
 static void note_failure(struct stamp *stamp, struct failure failure)
 {
@@ -66,9 +66,10 @@ void redelivery_attempt_failed(struct bridge *b, struct parcel *p, struct failur
     struct target_stats *stats = target_stats(b, target_label(b, env.stamp.target));
     counter_add(&stats->failures[failure.error], 1);
     if (attempts < max_attempts(b, env.stamp.target)) {
-        counter_add(&b->stats->retries, 1);
+        counter_add(&b->stats->redeliveries, 1);
         env.stamp.next_try_ms =
-            b->now.wall_ms + retry_after_ms[attempts <= RETRIES ? attempts - 1 : RETRIES - 1];
+            b->now.wall_ms +
+            redelivery_after_ms[attempts <= REDELIVERIES ? attempts - 1 : REDELIVERIES - 1];
         notice_failure(b, p, &failure, &env.stamp);
         note_failure(&env.stamp, failure);
         (void)put_back(b, p, &env);

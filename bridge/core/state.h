@@ -158,7 +158,7 @@ struct queue {
     int64_t level_ms;    /* length of its level; 0: the schedule queue */
     struct list revoked; /* parcels in flight that are not OWNED */
     size_t parcels;      /* in work, OWNED */
-    size_t retrying;     /* records here that wait because of their target, as far as known */
+    size_t redelivering; /* records here that wait because of their target, as far as known */
     size_t withheld;     /* the same of those whose target is paused or limited */
 
     /* The head: the record that was taken and not admitted. */

@@ -56,20 +56,20 @@ void spans_add(struct spans *spans, int64_t ms);
 
 /* One input topic, over all owned lanes. The first three are counters of acknowledged records, by
    the topic that acknowledged them. The others are gauges, which bridge_survey writes. */
-#define STATS_SLOT(X)                                                                           \
-    X(hops, ADD)                       /* level topics */                                       \
-    X(deliveries, ADD)                 /* targets */                                            \
-    X(dead, ADD)                       /* the dead-letter topic */                              \
-    X(cancelled, ADD)                  /* a counter: records that a cancel voids */             \
-    X(reading, ADD)                    /* partitions */                                         \
-    X(paused, ADD)                     /* partitions whose next record is not near */           \
-    X(blocked, ADD)                    /* partitions that wait for an operator */               \
-    X(pending, ADD)                    /* offsets that are not done, up to the known end of the \
-                                          log; with exactly-once also ends of transactions */   \
-    X(head_deadline_wall_ms, EARLIEST) /* release of the first waiting record; 0: none */       \
-    X(retrying, ADD)                   /* records that wait because of their target */          \
-    X(retrying_due_wall_ms, EARLIEST)  /* oldest due time of those that are known; 0: none */   \
-    X(withheld, ADD)                   /* records whose target is paused or limited */
+#define STATS_SLOT(X)                                                                              \
+    X(hops, ADD)                          /* level topics */                                       \
+    X(deliveries, ADD)                    /* targets */                                            \
+    X(dead, ADD)                          /* the dead-letter topic */                              \
+    X(cancelled, ADD)                     /* a counter: records that a cancel voids */             \
+    X(reading, ADD)                       /* partitions */                                         \
+    X(paused, ADD)                        /* partitions whose next record is not near */           \
+    X(blocked, ADD)                       /* partitions that wait for an operator */               \
+    X(pending, ADD)                       /* offsets that are not done, up to the known end of the \
+                                             log; with exactly-once also ends of transactions */   \
+    X(head_deadline_wall_ms, EARLIEST)    /* release of the first waiting record; 0: none */       \
+    X(redelivering, ADD)                  /* records that wait because of their target */          \
+    X(redelivering_due_wall_ms, EARLIEST) /* oldest due time of those that are known; 0: none */   \
+    X(withheld, ADD)                      /* records whose target is paused or limited */
 
 struct slot_stats {
     STATS_SLOT(STATS_DECLARE)
@@ -110,7 +110,7 @@ enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retir
     X(requests, ADD)         /* read from the schedule topic, refused ones included */             \
     X(hops, ADD)             /* acknowledged by a level topic */                                   \
     X(deliveries, ADD)       /* acknowledged by a target */                                        \
-    X(retries, ADD)          /* deliveries that failed and will be tried again */                  \
+    X(redeliveries, ADD)     /* deliveries that failed and will be tried again */                  \
     X(deferrals, ADD)        /* returned to a level without an attempt: the target was down */     \
     X(resends, ADD)          /* failed because of the client or the cluster, and sent again */     \
     X(already_done, ADD)     /* records that were read again although done */                      \

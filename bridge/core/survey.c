@@ -9,9 +9,9 @@
 enum { OVERDUE_MS = 1000 };
 
 struct standing {
-    uint64_t reading, paused, blocked, pending, retrying, withheld;
-    int64_t head_wall_ms;         /* 0: none */
-    int64_t retrying_due_wall_ms; /* 0: none */
+    uint64_t reading, paused, blocked, pending, redelivering, withheld;
+    int64_t head_wall_ms;             /* 0: none */
+    int64_t redelivering_due_wall_ms; /* 0: none */
 };
 
 static void note_earlier(int64_t *first_wall_ms, int64_t at_wall_ms)
@@ -42,13 +42,13 @@ static void survey_queue(const struct bridge *b, const struct queue *q, struct s
     s->paused += q->state == QUEUE_PAUSED;
     s->blocked += q->state == QUEUE_BLOCKED;
     s->pending += (uint64_t)window_pending(&q->window, b->port.end(b->port.ctx, q->id));
-    s->retrying += q->retrying;
+    s->redelivering += q->redelivering;
     s->withheld += q->withheld;
     if (!has_head(q))
         return;
     note_head(s, q->head_release_wall_ms);
     if (q->state != QUEUE_BLOCKED && q->head_overdue_wall_ms != 0)
-        note_earlier(&s->retrying_due_wall_ms, q->head_overdue_wall_ms);
+        note_earlier(&s->redelivering_due_wall_ms, q->head_overdue_wall_ms);
 }
 
 /* A parcel counts as the head of its queue if it is overdue, because its target or its topic does
@@ -58,11 +58,11 @@ static void survey_parcel(const struct bridge *b, const struct parcel *p, struct
     if (p->state == PARCEL_FREE || p->ownership != OWNED || p->raw)
         return;
     struct standing *s = &slots[p->queue->id.slot];
-    bool retrying = p->overdue_wall_ms != 0 && p->dead_letter == NULL;
-    s->retrying += retrying;
+    bool redelivering = p->overdue_wall_ms != 0 && p->dead_letter == NULL;
+    s->redelivering += redelivering;
     s->withheld += p->withheld && p->dead_letter == NULL;
-    if (retrying)
-        note_earlier(&s->retrying_due_wall_ms, p->overdue_wall_ms);
+    if (redelivering)
+        note_earlier(&s->redelivering_due_wall_ms, p->overdue_wall_ms);
     if (s->head_wall_ms != 0 && p->until_wall_ms >= s->head_wall_ms)
         return; /* not the first */
     if (p->until_wall_ms > b->now.wall_ms - OVERDUE_MS)
@@ -83,9 +83,9 @@ static void publish(const struct standing *s, struct slot_stats *slot)
     counter_set(&slot->blocked, s->blocked);
     counter_set(&slot->pending, s->pending);
     counter_set(&slot->head_deadline_wall_ms, (uint64_t)s->head_wall_ms);
-    counter_set(&slot->retrying, s->retrying);
+    counter_set(&slot->redelivering, s->redelivering);
     counter_set(&slot->withheld, s->withheld);
-    counter_set(&slot->retrying_due_wall_ms, (uint64_t)s->retrying_due_wall_ms);
+    counter_set(&slot->redelivering_due_wall_ms, (uint64_t)s->redelivering_due_wall_ms);
 }
 
 /* Returns whether requests may wait to be read. If the client has none, and none was read since the

@@ -73,7 +73,7 @@ struct apart {
     bool failed;              /* a record failed: its targets share transactions for a while */
     bool timed_out;           /* a record timed out */
     bool waits;               /* it was refused the turn: until the next commit, or its failure */
-    int64_t retry_mono_ms;    /* the port refused a record: not before this */
+    int64_t again_mono_ms;    /* the port refused a record: not before this */
     int refused;              /* how often, in a row */
     int64_t judged_mono_ms;   /* targets were last judged */
     uint32_t *taken;          /* indexes of its parcels */

@@ -35,7 +35,7 @@ void heartbeat_log(struct heartbeat *h, const struct stats *now, int64_t now_mon
              F_COUNT("buffered_bytes", counter_read(&now->buffered_bytes)),
              F_COUNT("paused", counter_read(&now->paused)),
              F_COUNT("dead_letters", dead_letters(now)),
-             F_COUNT("retries", counter_read(&now->retries)),
+             F_COUNT("redeliveries", counter_read(&now->redeliveries)),
              F_COUNT("order_violations", counter_read(&now->order_violations)));
     memcpy(&h->last, now, sizeof h->last);
     h->last_mono_ms = now_mono_ms;

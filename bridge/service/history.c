@@ -84,17 +84,18 @@ void history_add(struct history *history, const struct stats *now, int64_t wall_
     const struct stats *last = &history->last;
     if (history->started) {
         struct history_second *second = next(history);
-        *second = (struct history_second){.wall_ms = wall_ms,
-                                          .span_ms = mono_ms - history->last_mono_ms,
-                                          .requests = growth(&now->requests, &last->requests),
-                                          .hops = growth(&now->hops, &last->hops),
-                                          .deliveries = growth(&now->deliveries, &last->deliveries),
-                                          .cancelled = growth(&now->cancelled, &last->cancelled),
-                                          .dead_letters = growth_of_dead(now, last),
-                                          .retries = growth(&now->retries, &last->retries),
-                                          .deferrals = growth(&now->deferrals, &last->deferrals),
-                                          .waiting = waiting(now),
-                                          .backlog = counter_read(&now->slots[0].pending)};
+        *second =
+            (struct history_second){.wall_ms = wall_ms,
+                                    .span_ms = mono_ms - history->last_mono_ms,
+                                    .requests = growth(&now->requests, &last->requests),
+                                    .hops = growth(&now->hops, &last->hops),
+                                    .deliveries = growth(&now->deliveries, &last->deliveries),
+                                    .cancelled = growth(&now->cancelled, &last->cancelled),
+                                    .dead_letters = growth_of_dead(now, last),
+                                    .redeliveries = growth(&now->redeliveries, &last->redeliveries),
+                                    .deferrals = growth(&now->deferrals, &last->deferrals),
+                                    .waiting = waiting(now),
+                                    .backlog = counter_read(&now->slots[0].pending)};
         add_lateness(second, now, last);
     }
     memcpy(&history->last, now, sizeof history->last);
@@ -140,7 +141,7 @@ struct history_second history_sum(const struct history *history, int seconds)
         sum.deliveries += s->deliveries;
         sum.cancelled += s->cancelled;
         sum.dead_letters += s->dead_letters;
-        sum.retries += s->retries;
+        sum.redeliveries += s->redeliveries;
         sum.deferrals += s->deferrals;
         sum.waiting = s->waiting;
         sum.backlog = s->backlog;

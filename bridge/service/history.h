@@ -14,7 +14,7 @@ enum { HISTORY_MAX = 3600 };
 struct history_second {
     int64_t wall_ms; /* its end */
     int64_t span_ms; /* from the end of the one before */
-    uint64_t requests, hops, deliveries, cancelled, dead_letters, retries, deferrals;
+    uint64_t requests, hops, deliveries, cancelled, dead_letters, redeliveries, deferrals;
     uint64_t waiting;                /* gauge: records in levels that are not done */
     uint64_t backlog;                /* gauge: the same on the schedule topic */
     int64_t p50_ms, p99_ms, max_ms;  /* of the lateness of the deliveries */

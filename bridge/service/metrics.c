@@ -40,8 +40,8 @@ static const struct metric METRICS[] = {
      "Deliveries that failed because of their target, by the entry of targets and the kind of "
      "error.",
      metrics_write_failures, 0},
-    {"delaybridge_delivery_retries_total", "counter", "",
-     "Deliveries that failed and returned to a level for another attempt.", STATS(retries)},
+    {"delaybridge_redeliveries_total", "counter", "",
+     "Deliveries that failed and returned to a level for another attempt.", STATS(redeliveries)},
     {"delaybridge_delivery_deferrals_total", "counter", "target",
      "Deliveries that returned to a level without an attempt because their target was unavailable, "
      "by the entry of targets.",
@@ -60,14 +60,14 @@ static const struct metric METRICS[] = {
      "Lateness that targets cause: from the later of due time and request timestamp to the last "
      "try, of deliveries that needed another try.",
      metrics_write_target_delay, 0},
-    {"delaybridge_retrying_records", "gauge", "level",
+    {"delaybridge_redelivering_records", "gauge", "level",
      "Records in this level that wait because of their target, as far as this process wrote or "
      "read them.",
-     LEVEL(retrying)},
-    {"delaybridge_retrying_oldest_due_timestamp_seconds", "gauge", "level",
+     LEVEL(redelivering)},
+    {"delaybridge_redelivering_oldest_due_timestamp_seconds", "gauge", "level",
      "Oldest due time of these records, if they are in memory or at the head of a partition. No "
      "series if there are none.",
-     LEVEL_TIME(retrying_due_wall_ms)},
+     LEVEL_TIME(redelivering_due_wall_ms)},
     {"delaybridge_withheld_total", "counter", "target,reason",
      "Due records that returned to a level because operators pause or limit their target, by the "
      "entry of targets.",

@@ -46,7 +46,7 @@ static const char *topic_written(const struct notices *to, int slot)
     X(STALLED, F_MS("stalled_ms", n->span_ms))                                        \
     X(STEP, F_MS("step_ms", n->span_ms))                                              \
     X(WAITED, F_MS("waited_ms", n->span_ms))                                          \
-    X(RETRY_IN, F_MS("retry_in_ms", n->span_ms))                                      \
+    X(REDELIVERY_IN, F_MS("redelivery_in_ms", n->span_ms))                            \
     X(THROTTLE, F_MS("throttle_ms", n->span_ms))
 
 #define FIELD_NUMBER(NAME, ...) FIELD_NUMBER_##NAME,
@@ -87,7 +87,7 @@ static const struct sentence sentences[NOTICE_KINDS] = {
     [NOTICE_STALLED_TURN] = {LOG_WARN, STALLED,
                              "process stalled, forwarding suspended until a commit confirms lane "
                              "ownership: give the process more CPU"},
-    [NOTICE_TARGET_DOWN] = {LOG_WARN, TARGET | ERROR | REASON | RETRY_IN,
+    [NOTICE_TARGET_DOWN] = {LOG_WARN, TARGET | ERROR | REASON | REDELIVERY_IN,
                             "target unavailable, deliveries deferred"},
     [NOTICE_TARGET_UP] = {LOG_INFO, TARGET, "target available again, deliveries continue"},
     [NOTICE_TARGET_APART] = {LOG_INFO, TARGET | TOOK,

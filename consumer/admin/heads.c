@@ -40,7 +40,7 @@ static void open_head(const struct offsets *offsets, struct head *head,
                         stamped_wall_ms, until_wall_ms);
 }
 
-static void note_retrying(struct head *head, const rd_kafka_message_t *message)
+static void note_redelivering(struct head *head, const rd_kafka_message_t *message)
 {
     struct envelope env;
     if (envelope_open(bytes_of(message->payload, message->len), &env) != 0)
@@ -49,8 +49,8 @@ static void note_retrying(struct head *head, const rd_kafka_message_t *message)
     int64_t overdue_ms = stamp_overdue_ms(&env.stamp);
     if (overdue_ms == 0)
         return;
-    if (head->retrying++ == 0 || overdue_ms < head->retrying_due_wall_ms)
-        head->retrying_due_wall_ms = overdue_ms;
+    if (head->redelivering++ == 0 || overdue_ms < head->redelivering_due_wall_ms)
+        head->redelivering_due_wall_ms = overdue_ms;
 }
 
 static bool note_record(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
@@ -65,9 +65,9 @@ static bool note_record(void *ctx, intptr_t tag, const rd_kafka_message_t *messa
         open_head(looking->offsets, head, message, slot);
     if (slot == 0)
         return false;
-    note_retrying(head, message);
+    note_redelivering(head, message);
     head->looked_bytes += message->len + message->key_len + RECORD_BYTES;
-    head->retrying_is_cut =
+    head->redelivering_is_cut =
         head->looked_bytes >= looking->share_bytes && message->offset + 1 < cell->end;
     return head->looked_bytes < looking->share_bytes && message->offset + 1 < cell->end;
 }
@@ -143,15 +143,17 @@ struct head *heads_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
     return NULL;
 }
 
-struct retrying heads_retrying(const struct offsets *offsets, const struct head *heads, int slot)
+struct redelivering heads_redelivering(const struct offsets *offsets, const struct head *heads,
+                                       int slot)
 {
-    struct retrying sum = {0};
+    struct redelivering sum = {0};
     for (int lane = 0; lane < offsets->lanes; lane++) {
         const struct head *head = &heads[lane * offsets->slots + slot];
-        sum.is_cut |= head->retrying_is_cut;
-        if (head->retrying > 0 && (sum.n == 0 || head->retrying_due_wall_ms < sum.due_wall_ms))
-            sum.due_wall_ms = head->retrying_due_wall_ms;
-        sum.n += head->retrying;
+        sum.is_cut |= head->redelivering_is_cut;
+        if (head->redelivering > 0 &&
+            (sum.n == 0 || head->redelivering_due_wall_ms < sum.due_wall_ms))
+            sum.due_wall_ms = head->redelivering_due_wall_ms;
+        sum.n += head->redelivering;
         sum.withheld += head->withheld;
     }
     return sum;

@@ -15,10 +15,10 @@ struct head {
     int64_t release_wall_ms; /* when it leaves this level */
     /* The number of records that wait because of their target, and the due time of the oldest. Only
        the head and the records read behind it count. */
-    int64_t retrying, retrying_due_wall_ms;
-    int64_t withheld;     /* the same number of those whose target is paused or limited */
-    bool retrying_is_cut; /* more records wait than were read */
-    size_t looked_bytes;  /* size of the records read */
+    int64_t redelivering, redelivering_due_wall_ms;
+    int64_t withheld;         /* the same number of those whose target is paused or limited */
+    bool redelivering_is_cut; /* more records wait than were read */
+    size_t looked_bytes;      /* size of the records read */
 };
 
 /* Returns one head for each of offsets->cells, in their order; the caller frees the array. Sets
@@ -31,13 +31,14 @@ struct head {
 struct head *heads_read(struct offsets *offsets, rd_kafka_t *rk, int timeout_ms,
                         struct error *error);
 
-/* The retrying records of all lanes of one slot. */
-struct retrying {
+/* The redelivering records of all lanes of one slot. */
+struct redelivering {
     int64_t n, due_wall_ms; /* of the oldest; 0: none */
     int64_t withheld;
     bool is_cut; /* there may be more */
 };
-struct retrying heads_retrying(const struct offsets *offsets, const struct head *heads, int slot);
+struct redelivering heads_redelivering(const struct offsets *offsets, const struct head *heads,
+                                       int slot);
 
 /* Returns the head that leaves first among the lanes of a slot, or NULL if no record waits. A
    record without an envelope comes before all others. */

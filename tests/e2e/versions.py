@@ -127,8 +127,8 @@ def records_of_version_2(stage: Stage, group: Rollout, older: Path) -> str:
     require(shown["last_error"]["code"] == "unfit" and shown["last_error"]["text"] and shown["attempt"] >= 1
             and shown["next_try"], f"peek shows a different reason: {shown}")
     levels = json.loads(stage.run("levels", "-o", "json", "-c", str(group.config)).stdout)["levels"]
-    require(any(level["level"] == "5s" and level["retrying"] > 0 and level["retrying_overdue_ms"] > 0 for level in levels),
-            f"levels does not show that they are retrying: {levels}")
+    require(any(level["level"] == "5s" and level["redelivering"] > 0 and level["redelivering_overdue_ms"] > 0 for level in levels),
+            f"levels does not show that they are redelivering: {levels}")
     group.stop(newer)
     until("the older program says that it is blocked", lambda: group.says(BLOCKED))
     ask(stage, 50, "e2e.a", 0)  # only a partition of a level is blocked

@@ -305,10 +305,10 @@ static void explain(const struct stage *s)
     }
     fprintf(stderr,
             "the worker counts %" PRIu64 " requests, %" PRIu64 " hops, %" PRIu64
-            " deliveries, %" PRIu64 " retries, %" PRIu64 " resends, %" PRIu64
+            " deliveries, %" PRIu64 " redeliveries, %" PRIu64 " resends, %" PRIu64
             " held; the target has %" PRId64 " records, and %d of all were seen\n",
             counter_read(&sum.requests), counter_read(&sum.hops), counter_read(&sum.deliveries),
-            counter_read(&sum.retries), counter_read(&sum.resends),
+            counter_read(&sum.redeliveries), counter_read(&sum.resends),
             counter_read(&sum.buffered_records), stored, s->answered + s->twice);
 }
 

@@ -117,7 +117,7 @@ CALM = {
     "now": {"lanes": 8, "owned_lanes": 8, "blocked_partitions": 0, "read_behind_ms": 0, "restoring_lanes": 0,
             "events_blocked_lanes": 0, "cancels_limit": 1000, "cancels_in_force": 10}}
 HEAD = {"lane": 2, "unreadable": False, "newer": False, "foreign": False, "overdue_ms": 0}
-LEVEL = {"level": "5s", "waiting": 3, "blocked_lane": None, "withheld": 0, "retrying": 0, "head": HEAD}
+LEVEL = {"level": "5s", "waiting": 3, "blocked_lane": None, "withheld": 0, "redelivering": 0, "head": HEAD}
 LEVELS = {"levels": [LEVEL], "unreadable": [], "open_transactions": []}
 # A change of the calm answers, and the section of the runbook that the alert must name.
 TROUBLES: tuple[tuple[dict, str], ...] = (

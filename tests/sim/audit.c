@@ -211,7 +211,7 @@ static void audit_targets(const struct process *p)
         deferrals != counter_read(&stats->deferrals) || dead != dead_by_target ||
         late_ms != late_by_target_ms)
         world_fail(p->world, "p%d: the counters by target do not add up to the total", p->id);
-    if (p->refusals_told < dead || p->failures_told != counter_read(&stats->retries))
+    if (p->refusals_told < dead || p->failures_told != counter_read(&stats->redeliveries))
         world_fail(p->world, "p%d did not report a refusal or a failed delivery", p->id);
 }
 

@@ -57,12 +57,12 @@ static void print_totals(const struct stats *sum, uint64_t crashes, uint64_t rep
 #define N(name) counter_read(&sum->name)
     printf("requests %" PRIu64 " hops %" PRIu64 " deliveries %" PRIu64 " dead letters %" PRIu64
            " repeated %" PRIu64 "\ncrashes %" PRIu64 " rebalances %" PRIu64 " commits %" PRIu64
-           "+%" PRIu64 " failed, already done %" PRIu64 " retries %" PRIu64 " deferrals %" PRIu64
-           " resends %" PRIu64 " aborts %" PRIu64 "\nno room %" PRIu64 " missing offsets %" PRIu64
-           " lost positions %" PRIu64 " stall recoveries %" PRIu64 " order violations %" PRIu64
-           "\n",
+           "+%" PRIu64 " failed, already done %" PRIu64 " redeliveries %" PRIu64
+           " deferrals %" PRIu64 " resends %" PRIu64 " aborts %" PRIu64 "\nno room %" PRIu64
+           " missing offsets %" PRIu64 " lost positions %" PRIu64 " stall recoveries %" PRIu64
+           " order violations %" PRIu64 "\n",
            N(requests), N(hops), N(deliveries), dead, repeats, crashes, N(rebalances), N(commits),
-           N(commits_failed), N(already_done), N(retries), N(deferrals), N(resends), N(aborts),
+           N(commits_failed), N(already_done), N(redeliveries), N(deferrals), N(resends), N(aborts),
            N(window_full), N(missing_offsets), N(lost_positions), N(stall_recoveries),
            N(order_violations));
 #undef N

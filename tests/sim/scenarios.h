@@ -99,7 +99,7 @@
     X(the_survey_names_when_a_queue_was_blocked)                              \
     X(the_survey_names_the_overdue_record_in_work)                            \
     X(delay_by_a_target_is_counted_separately)                                \
-    X(a_record_that_waits_for_its_target_is_retrying)                         \
+    X(a_record_that_waits_for_its_target_is_redelivering)                     \
     /* stories_older.c: programs of two versions in one group */              \
     X(an_older_process_is_blocked_by_version_2_alone)                         \
     X(an_older_process_is_blocked_by_version_2_alone_exactly_once)            \
@@ -244,7 +244,7 @@
     X(lanes_open_when_the_pauses_were_read)                                   \
     X(a_cancel_wins_that_is_written_while_lanes_wait_for_the_pauses)          \
     X(lanes_open_after_half_a_minute_without_the_pauses)                      \
-    X(a_withheld_record_is_not_retrying)                                      \
+    X(a_withheld_record_is_not_redelivering)                                  \
     /* stories_seal.c: how long cancels live */                               \
     X(cancels_on_the_schedule_topic_come_before_the_first_delivery)           \
     X(cancels_survive_their_owner)                                            \

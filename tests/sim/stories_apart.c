@@ -109,7 +109,7 @@ void unfit_record_of_a_slow_target_uses_up_attempts(struct world *w)
     struct ask ask = {.target = TARGET_A, .key = "k", .has_value = true, .value_len = 10};
     struct request *bad = workload_send(w, &ask);
     story_ask_both(w, slow, good, N);
-    expect(w, COUNT(w, retries) == 1);
+    expect(w, COUNT(w, redeliveries) == 1);
     story_until(w, bad->dead == 1);
     story_finish(w);
     story_expect_delivered(w, slow, N);
@@ -128,7 +128,7 @@ void refusal_that_no_client_names_closes_a_slow_target_alone(struct world *w)
     w->targets[TARGET_A].mood = TARGET_REFUSES;
     story_ask_both(w, slow, good, N);
     story_pass(w, 1000);
-    expect(w, COUNT(w, aborts) < N / 2 && COUNT(w, retries) > 0);
+    expect(w, COUNT(w, aborts) < N / 2 && COUNT(w, redeliveries) > 0);
     story_expect_delivered(w, good, N);
     w->targets[TARGET_A].mood = TARGET_FINE;
     story_finish(w);

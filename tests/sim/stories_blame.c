@@ -48,7 +48,7 @@ void target_that_stalls_a_transaction_is_deferred_within_seconds(struct world *w
         bad[i] = story_ask(w, TARGET_A, 0);
     }
     story_pass(w, 4500);
-    expect(w, COUNT(w, aborts) == 1 && COUNT(w, retries) == 0);
+    expect(w, COUNT(w, aborts) == 1 && COUNT(w, redeliveries) == 0);
     expect_ends(w, good, MANY, 1, 0);
     w->targets[TARGET_A].mood = TARGET_FINE;
     story_finish(w);
@@ -143,7 +143,7 @@ void keyed_record_that_is_refused_among_keyless_ones_is_tried_alone(struct world
     for (int i = 0; i < MANY; i++)
         keyless[i] = story_ask(w, TARGET_A, 0);
     story_pass(w, 2000);
-    expect(w, COUNT(w, retries) == 1);
+    expect(w, COUNT(w, redeliveries) == 1);
     expect(w, COUNT(w, aborts) <= 3); /* the last one of the record alone */
     expect_ends(w, keyless, MANY, 1, 0);
     story_until(w, bad->dead == 1);
@@ -194,7 +194,7 @@ void record_that_failed_alone_uses_up_one_attempt(struct world *w)
     fail_alone_and_wait(w);
     story_until(w, COUNT(w, aborts) == 2);
     story_pass(w, 500);
-    expect(w, COUNT(w, retries) == 1 && r->dead == 0);
+    expect(w, COUNT(w, redeliveries) == 1 && r->dead == 0);
     story_finish(w);
     expect(w, r->delivered == 1);
 }

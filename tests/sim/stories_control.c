@@ -33,7 +33,7 @@ static void pause_and_resume(struct world *w)
     story_until(w, other->delivered == 1);
     story_pass(w, 60000);
     expect(w, paused->delivered == 0 && PAYMENTS(w, paused) >= 8);
-    expect(w, COUNT(w, retries) == 0 && COUNT(w, deferrals) == 0);
+    expect(w, COUNT(w, redeliveries) == 0 && COUNT(w, deferrals) == 0);
     operators_remove(w, "payments.*");
     story_pass(w, 15000 + 1500); /* a quarter of the pause, and a hop */
     expect(w, paused->delivered == 1);
@@ -94,7 +94,7 @@ void a_paused_record_uses_up_no_attempt(struct world *w)
     open_controlled(w);
     w->targets[TARGET_A].mood = TARGET_REFUSES;
     struct request *r = story_ask(w, TARGET_A, 0);
-    story_until(w, COUNT(w, retries) == 1);
+    story_until(w, COUNT(w, redeliveries) == 1);
     operators_pause(w, "payments.a", 0);
     story_pass(w, 120000);
     w->targets[TARGET_A].mood = TARGET_FINE;
@@ -483,7 +483,7 @@ static uint64_t withheld(struct world *w)
     return sum;
 }
 
-void a_withheld_record_is_not_retrying(struct world *w)
+void a_withheld_record_is_not_redelivering(struct world *w)
 {
     story_begin(w);
     open_controlled(w);
@@ -495,7 +495,7 @@ void a_withheld_record_is_not_retrying(struct world *w)
         story_pass(w, 1000);
         expect(w, withheld(w) == 2);
         for (int slot = 0; slot < w->processes[0].slots; slot++)
-            expect(w, counter_read(&w->processes[0].stats.slots[slot].retrying) == 0);
+            expect(w, counter_read(&w->processes[0].stats.slots[slot].redelivering) == 0);
     }
     operators_remove(w, "payments.a");
     story_pass(w, 20000);

@@ -48,7 +48,7 @@ void too_large_batch_is_tried_alone(struct world *w)
     struct request *r = story_ask(w, TARGET_A, 0);
     struct request *large = story_ask_large(w, 0, TARGET_BYTES_MAX + 1);
     story_pass(w, 500);
-    expect(w, r->delivered == 1 && r->dead == 0 && COUNT(w, retries) == 0);
+    expect(w, r->delivered == 1 && r->dead == 0 && COUNT(w, redeliveries) == 0);
     expect(w, large->dead == 1 && COUNT(w, dead[CODE_TOO_LARGE]) == 1);
     story_finish(w);
 }
@@ -201,7 +201,7 @@ void a_target_that_is_created_in_time_costs_no_attempt(struct world *w)
     story_pass(w, 1000);
     w->targets[TARGET_A].mood = TARGET_FINE;
     story_pass(w, 510);
-    expect(w, held->delivered == 1 && COUNT(w, retries) == 0);
+    expect(w, held->delivered == 1 && COUNT(w, redeliveries) == 0);
     story_finish(w);
 }
 
@@ -221,7 +221,7 @@ void early_lookup_of_a_missing_target_fails_no_record(struct world *w)
     expect(w, w->processes[0].asked != NULL && held->delivered == 0);
     w->knobs.lookup_pending = 0;
     story_pass(w, 100);
-    expect(w, held->delivered == 1 && COUNT(w, retries) == 0);
+    expect(w, held->delivered == 1 && COUNT(w, redeliveries) == 0);
     story_finish(w);
 }
 
@@ -244,7 +244,7 @@ void silent_target_does_not_block_the_lane(struct world *w)
     story_pass(w, 1500);
     for (int i = 0; i < PAIRS; i++)
         expect(w, good[i]->delivered == 1 && bad[i]->dead == 0);
-    expect(w, COUNT(w, deferrals) > 0 && COUNT(w, retries) == 0);
+    expect(w, COUNT(w, deferrals) > 0 && COUNT(w, redeliveries) == 0);
     story_finish(w);
 }
 
@@ -263,7 +263,7 @@ void throttling_for_seconds_uses_up_no_attempt(struct world *w)
         story_ask(w, TARGET_B, 0);
         story_pass(w, 1000);
     }
-    expect(w, COUNT(w, resends) == 1 && COUNT(w, retries) == 0 && r->dead == 0);
+    expect(w, COUNT(w, resends) == 1 && COUNT(w, redeliveries) == 0 && r->dead == 0);
     story_finish(w);
     expect(w, r->delivered > 0);
 }
@@ -278,7 +278,7 @@ void kafka_away_uses_up_no_attempts(struct world *w)
     story_pass(w, 500);
     w->outage_until = w->now_ms + 20000;
     story_pass(w, 22000);
-    expect(w, COUNT(w, resends) > 0 && COUNT(w, retries) == 0);
+    expect(w, COUNT(w, resends) > 0 && COUNT(w, redeliveries) == 0);
     expect(w, r->delivered > 0 && r->dead == 0);
     story_finish(w);
 }

@@ -76,7 +76,7 @@ static void survive(struct world *w)
     story_until(w, first->delivered == 1);
     w->targets[TARGET_A].mood = TARGET_REFUSES;
     struct request *second = retries_send_again(w, first);
-    story_until(w, COUNT(w, retries) > 0);
+    story_until(w, COUNT(w, redeliveries) > 0);
     story_pass(w, 1000);
     story_crash(w);
     process_start(w, 0);

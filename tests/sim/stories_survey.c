@@ -80,11 +80,11 @@ void the_survey_names_the_overdue_record_in_work(struct world *w)
     expect(w, counter_read(&stands(w, 0)->head_deadline_wall_ms) == 0);
 }
 
-static uint64_t retrying(struct world *w)
+static uint64_t redelivering(struct world *w)
 {
     uint64_t sum = 0;
     for (int slot = 0; slot < w->processes[0].slots; slot++)
-        sum += counter_read(&stands(w, slot)->retrying);
+        sum += counter_read(&stands(w, slot)->redelivering);
     return sum;
 }
 
@@ -92,7 +92,7 @@ static int64_t oldest_due_ms(struct world *w)
 {
     int64_t oldest_ms = 0;
     for (int slot = 0; slot < w->processes[0].slots; slot++) {
-        int64_t due_ms = (int64_t)counter_read(&stands(w, slot)->retrying_due_wall_ms);
+        int64_t due_ms = (int64_t)counter_read(&stands(w, slot)->redelivering_due_wall_ms);
         if (due_ms != 0 && (oldest_ms == 0 || due_ms < oldest_ms))
             oldest_ms = due_ms;
     }
@@ -128,11 +128,11 @@ void delay_by_a_target_is_counted_separately(struct world *w)
     story_finish(w);
 }
 
-void a_record_that_waits_for_its_target_is_retrying(struct world *w)
+void a_record_that_waits_for_its_target_is_redelivering(struct world *w)
 {
     story_begin(w);
     story_open(w);
-    expect(w, retrying(w) == 0 && oldest_due_ms(w) == 0);
+    expect(w, redelivering(w) == 0 && oldest_due_ms(w) == 0);
     w->targets[TARGET_A].mood = TARGET_REFUSES;
     int64_t asked_ms = wall_ms(w);
     struct request *first = story_ask(w, TARGET_A, 0);
@@ -142,7 +142,7 @@ void a_record_that_waits_for_its_target_is_retrying(struct world *w)
         seen = 0; /* between two stops the record is read again, and the survey does not count it */
     for (; looks < 36; looks++) {
         story_pass(w, 500);
-        expect(w, retrying(w) == 2);
+        expect(w, redelivering(w) == 2);
         seen += oldest_due_ms(w) >= asked_ms && oldest_due_ms(w) <= asked_ms + 500;
     }
     expect(w, seen > looks * 2 / 3);
@@ -150,6 +150,6 @@ void a_record_that_waits_for_its_target_is_retrying(struct world *w)
     w->targets[TARGET_A].mood = TARGET_FINE;
     story_until(w, first->delivered == 1 && second->delivered == 1);
     story_pass(w, 500);
-    expect(w, retrying(w) == 0 && oldest_due_ms(w) == 0);
+    expect(w, redelivering(w) == 0 && oldest_due_ms(w) == 0);
     story_finish(w);
 }

@@ -16,8 +16,8 @@ export function levelState(level) {
   if (head !== null && head.overdue_ms >= OVERDUE_MS)
     return {kind: head.overdue_ms >= OVERDUE_ALERT_MS ? "bad" : "warn", word: "overdue"};
   if (level.withheld > 0) return {kind: "warn", word: `${count(level.withheld)} withheld`};
-  const more = level.retrying_at_least ? "+" : "";
-  if (level.retrying > 0) return {kind: "warn", word: `${count(level.retrying)}${more} retrying`};
+  const more = level.redelivering_at_least ? "+" : "";
+  if (level.redelivering > 0) return {kind: "warn", word: `${count(level.redelivering)}${more} redelivering`};
   return {kind: "ok", word: "flowing"};
 }
 

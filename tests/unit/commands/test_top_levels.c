@@ -30,8 +30,8 @@ Test(top_levels, the_worst_state_is_shown)
     cr_expect_str_eq(state(OF("level_pending_records", "5s") "0\n"), "empty");
 #define WAITS OF("level_pending_records", "5s") "3\n"
     cr_expect_str_eq(state(WAITS), "flowing", "its first record is in memory");
-#define RETRIES WAITS OF("retrying_records", "5s") "1\n"
-    cr_expect_str_eq(state(RETRIES), "retrying");
+#define RETRIES WAITS OF("redelivering_records", "5s") "1\n"
+    cr_expect_str_eq(state(RETRIES), "redelivering");
 #define WITHHOLDS RETRIES OF("withheld_records", "5s") "1\n"
     cr_expect_str_eq(state(WITHHOLDS), "withheld");
 #define HEAD WITHHOLDS OF("level_head_deadline_timestamp_seconds", "5s")

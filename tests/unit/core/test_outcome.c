@@ -87,7 +87,7 @@ Test(outcome, acknowledged_hop_is_counted_and_done)
     cr_expect(is_done(START));
     cr_expect_eq(n(&fx.stats.hops), 1);
     cr_expect_eq(n(&fx.stats.slots[SLOT_SCHEDULE].hops), 1);
-    cr_expect_eq(fixture_queue(LONG_LEVEL)->retrying, 0);
+    cr_expect_eq(fixture_queue(LONG_LEVEL)->redelivering, 0);
 }
 
 Test(outcome, hop_of_a_record_that_its_target_delays_is_counted_there)
@@ -95,7 +95,7 @@ Test(outcome, hop_of_a_record_that_its_target_delays_is_counted_there)
     struct parcel *p = hop();
     p->overdue_wall_ms = BEGIN_WALL_MS;
     fixture_report(p, REPORT_OK);
-    cr_expect_eq(fixture_queue(LONG_LEVEL)->retrying, 1);
+    cr_expect_eq(fixture_queue(LONG_LEVEL)->redelivering, 1);
 }
 
 Test(outcome, acknowledged_dead_letter_is_counted_by_its_code)
@@ -115,7 +115,7 @@ Test(outcome, refused_delivery_waits_for_its_next_attempt)
     cr_expect_eq(stamp_of(p)->attempt, 1);
     cr_expect_gt(stamp_of(p)->next_try_ms, fx.b->now.wall_ms);
     cr_expect_eq(stamp_of(p)->extras.error_code, DELIVERY_REFUSED);
-    cr_expect_eq(n(&fx.stats.retries), 1);
+    cr_expect_eq(n(&fx.stats.redeliveries), 1);
     const struct notice *notice = fixture_notice(NOTICE_DELIVERY_FAILED);
     cr_assert_not_null(notice);
     cr_expect_eq(notice->error, DELIVERY_REFUSED);
@@ -132,7 +132,7 @@ Test(outcome, last_attempt_that_failed_ends_in_a_dead_letter)
     fixture_report(p, REPORT_REFUSED);
     cr_assert_not_null(p->dead_letter);
     cr_expect_eq(p->dead_letter->refusal.code, CODE_TARGET_FAILED);
-    cr_expect_eq(n(&fx.stats.retries), 0);
+    cr_expect_eq(n(&fx.stats.redeliveries), 0);
     send_again(p);
     cr_expect_eq(p->kind, FORWARD_DEAD);
 }
@@ -270,7 +270,7 @@ Test(outcome, late_failure_of_a_lost_lane_only_frees)
     bridge_lane_lost(fx.b, 0);
     fixture_report(p, REPORT_REFUSED);
     cr_expect_not(is_done(START));
-    cr_expect_eq(n(&fx.stats.retries), 0);
+    cr_expect_eq(n(&fx.stats.redeliveries), 0);
     cr_expect_eq(p->state, PARCEL_FREE);
 }
 

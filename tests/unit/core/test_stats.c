@@ -177,7 +177,7 @@ static bool is_extreme(const struct counter *counter)
                    counter == &stats.limits || counter == &stats.oldest_pause_wall_ms;
     for (int slot = 0; slot < SLOTS_MAX; slot++)
         extreme |= counter == &stats.slots[slot].head_deadline_wall_ms ||
-                   counter == &stats.slots[slot].retrying_due_wall_ms;
+                   counter == &stats.slots[slot].redelivering_due_wall_ms;
     for (int label = 0; label < TARGET_LABELS; label++)
         extreme |=
             counter == &stats.targets[label].limit_per_minute ||
@@ -214,17 +214,17 @@ Test(stats, the_head_of_a_sum_is_the_earliest_head)
     cr_expect_eq(counter_read(&sum.slots[3].head_deadline_wall_ms), 600);
 }
 
-Test(stats, the_oldest_retrying_record_of_a_sum_is_the_earliest_one)
+Test(stats, the_oldest_redelivering_record_of_a_sum_is_the_earliest_one)
 {
     struct stats sum = {0};
-    counter_set(&stats.slots[3].retrying_due_wall_ms, 700);
+    counter_set(&stats.slots[3].redelivering_due_wall_ms, 700);
     stats_sum(&sum, &stats);
     clear();
     stats_sum(&sum, &stats);
-    cr_expect_eq(counter_read(&sum.slots[3].retrying_due_wall_ms), 700);
-    counter_set(&stats.slots[3].retrying_due_wall_ms, 600);
+    cr_expect_eq(counter_read(&sum.slots[3].redelivering_due_wall_ms), 700);
+    counter_set(&stats.slots[3].redelivering_due_wall_ms, 600);
     stats_sum(&sum, &stats);
-    cr_expect_eq(counter_read(&sum.slots[3].retrying_due_wall_ms), 600);
+    cr_expect_eq(counter_read(&sum.slots[3].redelivering_due_wall_ms), 600);
 }
 
 Test(stats, a_span_counts_in_the_smallest_bound_that_holds_it)

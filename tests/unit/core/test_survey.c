@@ -25,9 +25,9 @@ static int64_t head_ms(int slot)
     return (int64_t)counter_read(&surveyed(slot)->head_deadline_wall_ms);
 }
 
-static uint64_t retrying(int slot)
+static uint64_t redelivering(int slot)
 {
-    return counter_read(&surveyed(slot)->retrying);
+    return counter_read(&surveyed(slot)->redelivering);
 }
 
 Test(survey, queues_are_counted_by_their_state)
@@ -127,14 +127,15 @@ Test(survey, blocked_queue_is_overdue_since_it_was_blocked)
     cr_expect_eq(head_ms(SLOT_SCHEDULE), 1, "0 is none");
 }
 
-Test(survey, overdue_head_of_a_level_is_retrying)
+Test(survey, overdue_head_of_a_level_is_redelivering)
 {
     struct queue *q = fixture_queue(LEVEL);
     q->head_overdue_wall_ms = BEGIN_WALL_MS - 7;
     queue_pause(fx.b, q);
-    cr_expect_eq(counter_read(&surveyed(LEVEL)->retrying_due_wall_ms), (uint64_t)BEGIN_WALL_MS - 7);
+    cr_expect_eq(counter_read(&surveyed(LEVEL)->redelivering_due_wall_ms),
+                 (uint64_t)BEGIN_WALL_MS - 7);
     queue_block(fx.b, q);
-    cr_expect_eq(counter_read(&surveyed(LEVEL)->retrying_due_wall_ms), 0,
+    cr_expect_eq(counter_read(&surveyed(LEVEL)->redelivering_due_wall_ms), 0,
                  "its target is not the cause");
 }
 
@@ -176,16 +177,16 @@ Test(survey, refused_record_is_not_overdue)
     cr_expect_eq(head_ms(LEVEL), 0);
 }
 
-Test(survey, record_that_its_target_delays_is_retrying_until_it_is_dead_lettered)
+Test(survey, record_that_its_target_delays_is_redelivered_until_it_is_dead_lettered)
 {
     struct parcel *p = fixture_parcel(LEVEL, START, BEGIN_WALL_MS + 500);
     p->overdue_wall_ms = BEGIN_WALL_MS - 3;
     parcel_ready(fx.b, p);
-    cr_expect_eq(retrying(LEVEL), 1);
-    cr_expect_eq(counter_read(&fx.stats.slots[LEVEL].retrying_due_wall_ms),
+    cr_expect_eq(redelivering(LEVEL), 1);
+    cr_expect_eq(counter_read(&fx.stats.slots[LEVEL].redelivering_due_wall_ms),
                  (uint64_t)BEGIN_WALL_MS - 3);
     dead_letter_mark(fx.b, p, &(struct refusal){.code = CODE_EXPIRED, .reason = "too late"});
-    cr_expect_eq(retrying(LEVEL), 0);
+    cr_expect_eq(redelivering(LEVEL), 0);
 }
 
 Test(survey, record_of_a_lost_lane_is_not_counted)
@@ -193,7 +194,7 @@ Test(survey, record_of_a_lost_lane_is_not_counted)
     struct parcel *p = fixture_send(LEVEL, START, BEGIN_WALL_MS);
     p->overdue_wall_ms = BEGIN_WALL_MS;
     bridge_lane_lost(fx.b, 0);
-    cr_expect_eq(retrying(LEVEL), 0);
+    cr_expect_eq(redelivering(LEVEL), 0);
 }
 
 static const struct target_stats *target_surveyed(void)

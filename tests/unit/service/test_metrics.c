@@ -94,7 +94,7 @@ Test(metrics, counters_have_the_labels_of_their_origin)
     uint8_t numbers[TARGET_LABELS];
     counter_set(&stats.requests, 10);
     counter_set(&stats.refused, 3);
-    counter_set(&stats.retries, 4);
+    counter_set(&stats.redeliveries, 4);
     labels_number(LABEL_TARGETS, entries, 2, numbers);
     counter_set(&stats.targets[numbers[0]].dead[CODE_EXPIRED], 6);
     counter_set(&stats.targets[numbers[1]].failures[DELIVERY_MISSING], 5);
@@ -105,7 +105,7 @@ Test(metrics, counters_have_the_labels_of_their_origin)
     counter_set(&stats.slots[3].dead, 9);
     cr_expect(says("delaybridge_schedule_records_total{result=\"accepted\"} 7"));
     cr_expect(says("delaybridge_schedule_records_total{result=\"refused\"} 3"));
-    cr_expect(says("delaybridge_delivery_retries_total 4"));
+    cr_expect(says("delaybridge_redeliveries_total 4"));
     cr_expect(
         says("delaybridge_dead_letter_records_total{code=\"expired\",target=\"orders.*\"} 6"));
     cr_expect(says("delaybridge_dead_letter_records_total{code=\"bad_time\",target=\"(none)\"} 0"));
@@ -205,16 +205,16 @@ Test(metrics, a_head_is_exported_only_while_records_wait)
 
 Test(metrics, delay_by_targets_is_separate_from_lateness)
 {
-    cr_expect(strstr(written(), "retrying_oldest_due_timestamp_seconds{") == NULL);
+    cr_expect(strstr(written(), "redelivering_oldest_due_timestamp_seconds{") == NULL);
     spans_add(&stats.target_delay, 61000);
-    counter_set(&stats.slots[2].retrying, 12);
-    counter_set(&stats.slots[2].retrying_due_wall_ms, 1700000000123);
+    counter_set(&stats.slots[2].redelivering, 12);
+    counter_set(&stats.slots[2].redelivering_due_wall_ms, 1700000000123);
     cr_expect(says("delaybridge_target_delay_seconds_bucket{le=\"60\"} 0"));
     cr_expect(says("delaybridge_target_delay_seconds_bucket{le=\"300\"} 1"));
     cr_expect(says("delaybridge_target_delay_seconds_sum 61.000"));
-    cr_expect(says("delaybridge_retrying_records{level=\"5s\"} 12"));
+    cr_expect(says("delaybridge_redelivering_records{level=\"5s\"} 12"));
     cr_expect(
-        says("delaybridge_retrying_oldest_due_timestamp_seconds{level=\"5s\"} 1700000000.123"));
+        says("delaybridge_redelivering_oldest_due_timestamp_seconds{level=\"5s\"} 1700000000.123"));
 }
 
 Test(metrics, delay_by_operators_is_separate_from_lateness)
