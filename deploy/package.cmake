@@ -6,16 +6,17 @@ set(PACKAGE_MAINTAINER "Delaybridge maintainers <maintainers@delaybridge.example
     "Maintainer of the package, as NAME <ADDRESS>")
 set(RUNBOOK_URL "file:///usr/share/doc/delaybridge/RUNBOOK.md" CACHE STRING
     "The page that the packaged alerts link to. {version} stands for the version")
+set(PACKAGE_SUFFIX "" CACHE STRING "The end of the package's version, such as ~deb12")
 string(REPLACE "{version}" "${PROJECT_VERSION}" RUNBOOK "${RUNBOOK_URL}")
 set(DEPLOY ${CMAKE_CURRENT_LIST_DIR})
 set(PAGES ${PROJECT_BINARY_DIR}/pages)
 
-# page(NAME COMMAND [DEPENDS...]): adds a file that a shell command writes. $1 is the binary.
+# page(NAME COMMAND [DEPENDS...]): adds a file that a shell command writes. $1 is the binary, $2 its emulator or nothing.
 set(PAGE_FILES "")
 function(page name command)
     add_custom_command(OUTPUT ${PAGES}/${name}
         COMMAND ${CMAKE_COMMAND} -E make_directory ${PAGES}
-        COMMAND sh -c "set -e; { ${command}; } >\"$2\"" sh $<TARGET_FILE:delaybridge> ${PAGES}/${name}
+        COMMAND sh -c "set -e; { ${command}; } >\"$3\"" sh $<TARGET_FILE:delaybridge> "${CMAKE_CROSSCOMPILING_EMULATOR}" ${PAGES}/${name}
         DEPENDS delaybridge ${ARGN} VERBATIM)
     set(PAGE_FILES ${PAGE_FILES} ${PAGES}/${name} PARENT_SCOPE)
 endfunction()
@@ -26,13 +27,13 @@ function(replaced old new file out)
     set(${out} "sed 's|${old}|${new}|' '${file}'" PARENT_SCOPE)
 endfunction()
 replaced(@MAINTAINER@ "${PACKAGE_MAINTAINER}" ${DEPLOY}/deb/changelog print_changelog)
-page(changelog.gz "${print_changelog} | gzip -9n" ${DEPLOY}/deb/changelog)
+page(changelog.gz "${print_changelog} | sed '1s/)/${PACKAGE_SUFFIX})/' | gzip -9n" ${DEPLOY}/deb/changelog)
 set(ALERTS ${DEPLOY}/helm/delaybridge/files/alerts.yaml)
 replaced(file:///usr/share/doc/delaybridge/RUNBOOK.md "${RUNBOOK}" ${ALERTS} print_alerts)
 page(alerts.yaml "${print_alerts}" ${ALERTS})
-page(delaybridge.1.gz "\"$1\" help --man | gzip -9nc")
-page(completion.bash "\"$1\" help --completion bash")
-page(completion.zsh "\"$1\" help --completion zsh")
+page(delaybridge.1.gz "$2 \"$1\" help --man | gzip -9nc")
+page(completion.bash "$2 \"$1\" help --completion bash")
+page(completion.zsh "$2 \"$1\" help --completion zsh")
 add_custom_target(pages ALL DEPENDS ${PAGE_FILES})
 
 function(packaged files destination)
@@ -66,7 +67,11 @@ set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_NAME delaybridge)
+set(CPACK_DEBIAN_PACKAGE_VERSION "${PROJECT_VERSION}${PACKAGE_SUFFIX}")
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
+if(CMAKE_CROSSCOMPILING)
+    set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
+endif()
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # From the headers, the dependency would be 0.8.1. The tests run with this version.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "librdkafka1 (>= 2.0.2)")

@@ -58,7 +58,7 @@ tidy() {
 # SC1007: "a= b=" on one line sets both to nothing, as intended.
 shell() {
     command -v shellcheck >/dev/null || { echo "skipped: no shellcheck"; exit 77; }
-    shellcheck -S warning -e SC1007 dev .ci/run tests/style.sh tests/kafka/kafka tests/sim/digest_test.sh \
+    shellcheck -S warning -e SC1007 dev .ci/run tests/style.sh tests/kafka/kafka tests/sim/digest_test.sh deploy/image/*.sh \
         deploy/deb/postinst deploy/deb/prerm deploy/deb/postrm || exit 1
     echo "shell: no findings"
 }

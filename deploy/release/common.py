@@ -2,6 +2,7 @@
 """Code that all parts of a release share."""
 from __future__ import annotations
 
+import datetime
 import hashlib
 import os
 import subprocess
@@ -22,6 +23,10 @@ class Release:
     version: str
     commit: str
     epoch: int  # seconds, the time of the commit: SOURCE_DATE_EPOCH
+
+    @property
+    def instant(self) -> str:
+        return f"{datetime.datetime.fromtimestamp(self.epoch, datetime.timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def run(*args, **more) -> str:

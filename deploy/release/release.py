@@ -11,17 +11,27 @@ import datetime
 import shutil
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Callable
 
+import deb
+import oci
 import source
 import version
 from common import CACHE, ROOT, Refused, Release, git, sha256
+from debian import FIRST, SECOND
 
-# Each writes its files to a folder, from the source archive of the release.
-PARTS: dict[str, Callable[[Release, Path, Path], None]] = {
+# Each writes its files to a folder, from the source archive of the release, with these variables in the environment.
+PARTS: dict[str, Callable[[Release, Path, Path, dict[str, str]], None]] = {
     "source": source.archive,
     "chart": source.chart,
+    "bookworm": partial(deb.package, "bookworm", "amd64"),
+    "trixie": partial(deb.package, "trixie", "amd64"),
+    "bookworm-arm64": partial(deb.package, "bookworm", "arm64"),
+    "trixie-arm64": partial(deb.package, "trixie", "arm64"),
+    "image": partial(oci.image, "amd64"),
+    "image-arm64": partial(oci.image, "arm64"),
 }
 
 
@@ -69,13 +79,14 @@ def checked(options: argparse.Namespace) -> Release:
 
 
 def build(release: Release, names: list[str], out: Path, folder: Path) -> None:
-    """Builds the parts from a source archive in folder."""
+    """Builds the parts from a source archive in folder. The second build has another environment."""
+    settings = FIRST if folder.name == "one" else SECOND
     folder.mkdir(parents=True)
     out.mkdir(parents=True)
     given = source.pack(release, folder)
     for name in names:
         print(f"release: {name}", file=sys.stderr, flush=True)
-        PARTS[name](release, given, out)
+        PARTS[name](release, given, out, settings)
 
 
 def table(first: Path, second: Path | None) -> int:
@@ -106,7 +117,7 @@ def main() -> int:
         build(release, names, out, Path(scratch) / "one")
         again = None if options.once else Path(scratch) / "again"
         if again:
-            build(release, names, again, Path(scratch) / "a" / "second" / "folder")
+            build(release, names, again, Path(scratch) / "a-second-folder")
         different = table(out, again)
     if different:
         raise Refused(f"files that differ between the two builds: {different}")

@@ -23,13 +23,14 @@ def pack(release: Release, folder: Path) -> Path:
     return folder / f"{name}.tar.gz"
 
 
-def archive(release: Release, given: Path, out: Path) -> None:
-    del release
+def archive(release: Release, given: Path, out: Path, settings: dict[str, str]) -> None:
+    del release, settings
     shutil.copyfile(given, out / given.name)
 
 
-def chart(release: Release, given: Path, out: Path) -> None:
+def chart(release: Release, given: Path, out: Path, settings: dict[str, str]) -> None:
     """Writes the package of the chart. `helm package` would write the current time into it."""
+    del settings
     files: list[tuple[str, bytes]] = []
     with tarfile.open(given) as archived:
         start = f"delaybridge-{release.version}/{CHART}/"

@@ -19,6 +19,7 @@ import membership  # noqa: F401  pylint: disable=unused-import
 import monitoring  # noqa: F401  pylint: disable=unused-import
 import notes  # noqa: F401  pylint: disable=unused-import
 import package  # noqa: F401  pylint: disable=unused-import
+import releases  # noqa: F401  pylint: disable=unused-import
 import server  # noqa: F401  pylint: disable=unused-import
 import units  # noqa: F401  pylint: disable=unused-import
 import values  # noqa: F401  pylint: disable=unused-import
