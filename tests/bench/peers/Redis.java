@@ -16,7 +16,7 @@ import java.util.List;
  */
 final class Redis implements Link {
     private static final int INTERVAL_MS = 100, CLAIMED = 1000, BUFFER = 1 << 16;
-    private static final String SET = "delayed";
+    private static final String SET = "delayed", PONG = "+PONG\r\n";
     private static final String CLAIM = "local due = redis.call('zrangebyscore', KEYS[1], '-inf', ARGV[1], 'limit', 0, "
             + "ARGV[2]) if #due > 0 then redis.call('zrem', KEYS[1], unpack(due)) end return due";
 
@@ -40,10 +40,18 @@ final class Redis implements Link {
         reader = new Socket("127.0.0.1", port);
         writer.setTcpNoDelay(true);
         reader.setTcpNoDelay(true);
+        awaitLoaded(reader);
         Socket ofReplies = writer, ofPolls = reader;
         lost = false;
         start(() -> acknowledge(ofReplies));
         start(() -> poll(ofPolls));
+    }
+
+    /** A server that still loads its file answers each command with an error. */
+    private static void awaitLoaded(Socket socket) throws IOException {
+        socket.getOutputStream().write("PING\r\n".getBytes(StandardCharsets.US_ASCII));
+        if (!new String(socket.getInputStream().readNBytes(PONG.length()), StandardCharsets.US_ASCII).equals(PONG))
+            throw new IOException("not loaded");
     }
 
     private interface Work {

@@ -14,6 +14,7 @@ import org.apache.rocketmq.common.message.MessageExt;
 final class Rocket implements Link {
     private static final String TOPIC = "delayed", DEFAULT_TOPIC = "TBW102";
     private static final int QUEUES = 8, THREADS = 2, FIRST_LEVEL = 1;
+    private static final int NOTICED_MS = 1000; // a broker that returns, in place of 20 to 30 s
 
     private final Tally tally;
     private final String names;
@@ -28,8 +29,10 @@ final class Rocket implements Link {
 
     @Override
     public void connect() throws Exception {
+        System.setProperty("rocketmq.client.rebalance.waitInterval", Integer.toString(NOTICED_MS));
         DefaultMQProducer started = new DefaultMQProducer("writers");
         started.setNamesrvAddr(names);
+        started.setPollNameServerInterval(NOTICED_MS);
         started.start();
         try {
             started.createTopic(DEFAULT_TOPIC, TOPIC, QUEUES, Map.of());
@@ -40,6 +43,7 @@ final class Rocket implements Link {
         }
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer("readers");
         consumer.setNamesrvAddr(names);
+        consumer.setPollNameServerInterval(NOTICED_MS);
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.setConsumeThreadMin(THREADS);
         consumer.setConsumeThreadMax(THREADS);

@@ -135,7 +135,7 @@ class Client:
     """The process of Peer.java, which sends and reads. It stays for all runs of a peer, so that its code is compiled."""
 
     def __init__(self, folder: Path, kind: str, address: str):
-        classes = folder / "classes"
+        classes = folder.parent / "peer-classes"
         if not classes.exists():
             compile_clients(classes)
         self.log = open(folder / f"{kind}.client.log", "ab")  # pylint: disable=consider-using-with
