@@ -13,7 +13,7 @@ NAMED = {"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": "bench-1"}
 
 
 class Bridge(Peer):
-    name, strong, warm_s, lead_ms = "**the bridge** with its broker", True, 15, 8000
+    name, strong, warm_s, lead_ms = "**the bridge** with its broker", True, 15, 6000
 
     def __init__(self, place: Place):
         self.place = place

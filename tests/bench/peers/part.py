@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import shutil
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from peers.bridge import Bridge
 from peers.compared import Measured, killed, late, number
-from peers.peer import Flow, Instant, Peer
+from peers.peer import Flow, Instant, Killed, Peer
 from peers.rabbitmq import RabbitMQ
 from peers.redis import Redis
 from peers.rocketmq import RocketMQ
 from place import Place
 from table import BROKEN, STATED, Row
 
-RATES, SECONDS, INSTANT = (1000, 5000, 10_000), 6, 100_000
+RATES, SECONDS, SEARCH_S, INSTANT = (1000, 5000, 10_000), 6, 4, 100_000
 FIRST, STRONG, LIMIT, HALVINGS = 20_000, 40_000, 320_000, 2  # rates of the search, and its steps after the first failure
 PEERS: dict[str, Callable[[Place, Path], Peer]] = {
     "bridge": lambda place, _: Bridge(place),
@@ -65,42 +66,48 @@ def instant_row(name: str, instant: Instant) -> Row:
                + ("" if instant.whole else ", not whole"), STATED, instant.whole, instant.last_ms, instant.whole)
 
 
-def measure(peer: Peer, one: Measured, rates: tuple[int, ...], seconds: float, brief: bool) -> list[Row]:
-    """Runs all that the table has for a program."""
+def killed_row(what: str, of: Killed) -> Row:
+    return Row(what, killed(of), STATED, of.missing == 0 and of.early == 0, of.max)
+
+
+def measure(peer: Peer, one: Measured, rates: tuple[int, ...], seconds: float, brief: bool) -> Iterator[Row]:
+    """Runs all measurements of a program. Yields the rows of each one."""
     peer.stream(rates[-1], 1 if brief else peer.warm_s)
-    rows = []
     for rate in rates:
         one.flows.append(peer.stream(rate, seconds))
-        rows.append(flow_row(one.short, one.flows[-1]))
+        yield flow_row(one.short, one.flows[-1])
     if brief:
-        return rows
+        return
     if peer.lead_ms:
         one.instant = peer.instant(INSTANT)
-        rows.append(instant_row(one.short, one.instant))
-    one.most, tried = highest(peer, one.flows, seconds)
-    rows.append(most_row(one.short, one.most, tried))
-    one.killed, one.killed_part = peer.kill_in_flow(), peer.kill_part()
-    rows += [Row(f"{one.short}: kill -9 {what}", killed(of), STATED, of.missing == 0 and of.early == 0, of.max)
-             for what, of in (("of all servers", one.killed), ("of the bridge only", one.killed_part)) if of]
-    return rows
+        yield instant_row(one.short, one.instant)
+    one.most, tried = highest(peer, one.flows, SEARCH_S)
+    yield most_row(one.short, one.most, tried)
+    one.killed = peer.kill_in_flow()
+    yield killed_row(f"{one.short}: kill -9 of all servers", one.killed)
+    one.killed_part = peer.kill_part()
+    if one.killed_part:
+        yield killed_row(f"{one.short}: kill -9 of the bridge only", one.killed_part)
 
 
 def play(short: str, place: Place, rates: tuple[int, ...], seconds: float, brief: bool) -> list[Row]:
     """Runs a program. Its first row has all figures for the comparison."""
     folder = place.folder / f"peer-{short.replace(', ', '-').lower()}"
     folder.mkdir()
-    peer = PEERS[short](place, folder)
+    peer, rows = PEERS[short](place, folder), []
     one = Measured(peer.name, short)
     try:
         peer.start()
-        rows = measure(peer, one, rates, seconds, brief)
+        for row in measure(peer, one, rates, seconds, brief):
+            print("    " + row.line(), flush=True)
+            rows.append(row)
     except Exception:  # pylint: disable=broad-except
         traceback.print_exc()
-        rows = [Row(short, BROKEN, "", False)]
+        rows.append(Row(short, BROKEN, "", False))
     finally:
         peer.stop()
     shutil.rmtree(folder)
-    return [Row(rows[0].what, rows[0].value, rows[0].goal, rows[0].reached, rows[0].measure, rows[0].sound, one), *rows[1:]]
+    return [replace(rows[0], data=one), *rows[1:]]
 
 
 def peers(place: Place, rates: tuple[int, ...] = RATES, seconds: float = SECONDS, brief: bool = False) -> list[Row]:
