@@ -60,6 +60,8 @@ class Bridge(Peer):
         return self.killed(False)
 
     def killed(self, with_broker: bool) -> Killed:
+        self.stop()
+        self.start()
         count = FLOW_RATE * FLOW_S
         read = self.place.tool("read", topic=self.target, count=count, idle=PATIENCE_S, order=1).await_ready()
         load = self.load(FLOW_RATE, count, delay=DELAY_MS)
