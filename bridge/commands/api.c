@@ -3,6 +3,7 @@
 #include "bridge/commands/api_parts.h"
 
 #include "bridge/admin/guard.h"
+#include "bridge/base/background.h"
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 
@@ -10,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE_MS = 1000, STEP_MS = 100, PACE_RECORDS = 500, SECOND_US = 1000000 };
+enum { SAMPLE_MS = 1000, STEP_MS = 100, PACE_RECORDS = 500, SECOND_US = 1000000, SECOND_MS = 1000 };
 enum { BODY = 1, WRITES = 1, READS = 0, NO_BODY = 0 };
 
-static const struct api_read_of LEVELS = {"levels", NULL, 0}, LANES = {"levels", "lanes", 1},
-                                FORECAST = {"forecast", NULL, 2},
-                                DELIVERIES = {"forecast", "deliveries", 3};
+/* DELIVERIES reads a hundredth of all waiting records. */
+static const struct api_read_of LEVELS = {"levels", NULL, 0, SECOND_MS},
+                                LANES = {"levels", "lanes", 1, SECOND_MS},
+                                FORECAST = {"forecast", NULL, 2, SECOND_MS},
+                                DELIVERIES = {"forecast", "deliveries", 3, 10 * SECOND_MS};
 static const struct api_job_of FIND = {"find", "id key source due sent until limit"},
                                EVENTS = {"events", "id key source"},
                                DEAD_LETTERS = {"dead-letters", "code target since until show"},
@@ -132,6 +135,7 @@ static void *run_sampler(void *ctx)
         if (clock_mono_ms() >= next_mono_ms) {
             monitor_read(api->monitor, sample, api);
             api_read_expire(api);
+            api_write_expire(api);
             next_mono_ms += SAMPLE_MS;
             if (next_mono_ms <= clock_mono_ms()) /* the machine slept */
                 next_mono_ms = clock_mono_ms() + SAMPLE_MS;
@@ -152,6 +156,7 @@ static void free_api(struct api *api)
     pthread_mutex_destroy(&api->pace_mutex);
     pthread_mutex_destroy(&api->reads_mutex);
     pthread_mutex_destroy(&api->reading_mutex);
+    pthread_mutex_destroy(&api->producer_mutex);
     pthread_mutex_destroy(&api->jobs_mutex);
     pthread_cond_destroy(&api->jobs_changed);
     free(api);
@@ -181,6 +186,7 @@ static struct api *new_api(const struct cli *cli, struct monitor *monitor)
     pthread_mutex_init(&api->pace_mutex, NULL);
     pthread_mutex_init(&api->reads_mutex, NULL);
     pthread_mutex_init(&api->reading_mutex, NULL);
+    pthread_mutex_init(&api->producer_mutex, NULL);
     pthread_mutex_init(&api->jobs_mutex, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -194,15 +200,21 @@ static struct api *new_api(const struct cli *cli, struct monitor *monitor)
     return NULL;
 }
 
-static int start_threads(struct api *api, struct error *error)
+struct starting {
+    struct api *api;
+    struct error *error;
+};
+
+static int start_threads(void *ctx)
 {
-    if (pthread_create(&api->sampler, NULL, run_sampler, api) != 0)
-        return error_set(error, ERR_NO_MEMORY, "admin: cannot start a thread");
-    api->server = server_start(&api->dispatch, error);
-    if (api->server != NULL)
+    struct starting *s = ctx;
+    if (pthread_create(&s->api->sampler, NULL, run_sampler, s->api) != 0)
+        return error_set(s->error, ERR_NO_MEMORY, "admin: cannot start a thread");
+    s->api->server = server_start(&s->api->dispatch, s->error);
+    if (s->api->server != NULL)
         return 0;
-    atomic_store(&api->ending, true);
-    pthread_join(api->sampler, NULL);
+    atomic_store(&s->api->ending, true);
+    pthread_join(s->api->sampler, NULL);
     return ERR_CONFIG;
 }
 
@@ -218,7 +230,9 @@ struct api *api_start(const struct cli *cli, struct monitor *monitor, struct err
         (void)error_set(error, ERR_NO_MEMORY, "out of memory");
         return NULL;
     }
-    if (start_threads(api, error) != 0) {
+    /* Calls, jobs and their clients of Kafka must not take the processor from deliveries. */
+    (void)error_set(error, ERR_NO_MEMORY, "admin: cannot start a thread");
+    if (background_start(start_threads, &(struct starting){api, error}) != 0) {
         free_api(api);
         return NULL;
     }
@@ -249,5 +263,6 @@ void api_stop(struct api *api)
     atomic_store(&api->ending, true);
     pthread_join(api->sampler, NULL);
     api_read_deinit(api);
+    api_write_deinit(api);
     free_api(api);
 }

@@ -26,7 +26,7 @@ struct api_config {
 enum { API_READS = 4 };
 struct api_read {
     struct admin_answer answer; /* json: owned; NULL: none */
-    int64_t at_mono_ms;
+    int64_t at_mono_ms, fresh_until_mono_ms;
 };
 
 struct api_job;
@@ -61,6 +61,10 @@ struct api {
     int64_t kept_mono_ms;
     struct top_members members;
 
+    pthread_mutex_t producer_mutex; /* of the next two */
+    rd_kafka_t *producer;           /* for the next write; NULL: none */
+    int64_t producer_mono_ms;
+
     pthread_mutex_t jobs_mutex; /* of jobs and of all their members */
     pthread_cond_t jobs_changed;
     struct api_job *jobs[API_JOBS_MAX]; /* owned; the oldest first */
@@ -81,11 +85,12 @@ typedef void api_route(void *ctx, const struct admin_route *route,
 api_route api_status, api_history, api_show_config, api_openapi, api_page;
 api_route api_targets; /* api_targets.c */
 
-/* api_read.c: reads of offsets. route->details: struct api_read_of. */
+/* api_read.c: reads of offsets, and of a sample of records. route->details: struct api_read_of. */
 struct api_read_of {
     const char *command;
     const char *always; /* an option without a value; NULL: none */
     int number;         /* in api->reads */
+    int64_t fresh_ms;   /* an answer serves all calls of this time */
 };
 api_route api_read, api_processes;
 void api_read_expire(struct api *api); /* destroys a handle that was not used for a while */
@@ -94,6 +99,8 @@ void api_read_deinit(struct api *api);
 /* api_write.c: one run of a command that writes requests, or entries of S.control. route->details:
    its name. */
 api_route api_write, api_control;
+void api_write_expire(struct api *api); /* destroys a producer that was not used for a while */
+void api_write_deinit(struct api *api);
 
 /* api_job.c. route->details of api_job_start: struct api_job_of. */
 struct api_job_of {

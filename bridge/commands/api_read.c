@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Routes that read offsets: levels, lanes and forecast, and the processes of the group. One call at
-   a time reads, and its answer serves all calls of the next second. */
+   a time reads, and its answer serves all calls of the next moment. */
 #include "bridge/commands/api_run.h"
 
 #include "bridge/admin/problem.h"
 #include "bridge/base/clock.h"
 
-enum { FRESH_MS = 1000, OLD_MS = 60 * 1000, KEEP_MS = 30 * 1000, TURN_S = 1 };
+enum { FAILED_MS = 1000, OLD_MS = 60 * 1000, KEEP_MS = 30 * 1000, TURN_S = 1 };
 
 /* Answers are shared between threads: their numbers of references must be atomic. */
 #if !JSON_HAVE_ATOMIC_BUILTINS && !JSON_HAVE_SYNC_BUILTINS
@@ -33,13 +33,14 @@ static void run_kept(struct api *api, struct api_run *run, struct admin_answer *
     answer->json = json_incref(json_array_get(run->results, 0));
 }
 
-/* Copies the last answer, if it is younger than this. Returns false if it is not. */
-static bool copy_answer(struct api *api, int number, int64_t younger_than_ms,
-                        struct admin_answer *answer)
+/* Copies the last answer, if it is fresh or, with old_too, of the last minute. Returns false if it
+   is not. */
+static bool copy_answer(struct api *api, int number, bool old_too, struct admin_answer *answer)
 {
     pthread_mutex_lock(&api->reads_mutex);
     const struct api_read *read = &api->reads[number];
-    bool fits = read->answer.json != NULL && clock_mono_ms() - read->at_mono_ms < younger_than_ms;
+    int64_t until_mono_ms = old_too ? read->at_mono_ms + OLD_MS : read->fresh_until_mono_ms;
+    bool fits = read->answer.json != NULL && clock_mono_ms() < until_mono_ms;
     if (fits) {
         *answer = read->answer;
         answer->json = json_incref(read->answer.json);
@@ -58,7 +59,9 @@ static void read_now(struct api *api, const struct api_read_of *of)
     pthread_mutex_lock(&api->reads_mutex);
     struct api_read *read = &api->reads[of->number];
     json_decref(read->answer.json);
-    *read = (struct api_read){fresh, clock_mono_ms()};
+    int64_t now_mono_ms = clock_mono_ms();
+    *read = (struct api_read){fresh, now_mono_ms,
+                              now_mono_ms + (fresh.status == 200 ? of->fresh_ms : FAILED_MS)};
     pthread_mutex_unlock(&api->reads_mutex);
 }
 
@@ -86,17 +89,17 @@ void api_read(void *ctx, const struct admin_route *route, const struct admin_req
     struct api *api = ctx;
     const struct api_read_of *of = route->details;
     (void)request;
-    if (copy_answer(api, of->number, FRESH_MS, answer))
+    if (copy_answer(api, of->number, false, answer))
         return;
     if (!take_turn(api)) {
-        if (!copy_answer(api, of->number, OLD_MS, answer))
+        if (!copy_answer(api, of->number, true, answer))
             answer_busy(api, answer);
         return;
     }
     bool stopping = atomic_load(&api->stopping);
-    if (!stopping && !copy_answer(api, of->number, FRESH_MS, answer)) {
+    if (!stopping && !copy_answer(api, of->number, false, answer)) {
         read_now(api, of);
-        (void)copy_answer(api, of->number, OLD_MS, answer);
+        (void)copy_answer(api, of->number, true, answer);
     }
     pthread_mutex_unlock(&api->reading_mutex);
     if (answer->status == 0)

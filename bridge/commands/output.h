@@ -24,6 +24,8 @@ struct output {
     bool (*read)(void *ctx);
     /* A consumer that connect_to_look takes and disconnect returns. NULL: none. */
     rd_kafka_t *kept;
+    /* The same for a producer, which sending_open takes and sending_close returns. */
+    rd_kafka_t *producer;
     /* Bytes of records that a search may still keep in memory before it gives its results. The
        owner of the search guards it. */
     size_t room;

@@ -32,7 +32,7 @@ static void *opaque_of(long line)
 
 static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx)
 {
-    struct sending *s = ctx;
+    struct sending *s = *(struct sending **)ctx;
     struct error error;
     char at[32] = "";
     long line;
@@ -282,12 +282,34 @@ static int finish(struct sending *s, int code)
     char records[COUNTED_MAX];
     const char *noun = s->op == NULL ? "request" : "record";
     sending_flush(s);
+    s->works = s->failed_n == 0;
     if (s->failed_n > 0)
         return complain(s->cli, s->failed_code, "not stored: %" PRIu64 " of %s", s->failed_n,
                         counted((int64_t)s->records, noun, records));
     if (code != EXIT_DONE && s->records > 0)
         complain(s->cli, 0, "sent before the error: %s",
                  counted((int64_t)s->records, noun, records));
+    return code;
+}
+
+/* Takes the kept producer, or creates one. Its opaque is a pointer to the sending that it serves.
+ */
+static int open_producer(struct sending *s)
+{
+    struct output *output = s->cli->output;
+    if (output != NULL && output->producer != NULL) {
+        s->rk = output->producer;
+        output->producer = NULL;
+        *(struct sending **)rd_kafka_opaque(s->rk) = s;
+        return EXIT_DONE;
+    }
+    struct sending **owner = malloc(sizeof *owner);
+    if (owner == NULL)
+        return complain(s->cli, EXIT_INTERNAL, "%s", err_text(ERR_NO_MEMORY));
+    *owner = s;
+    int code = connect_to_send(s->cli, reported, owner, &s->rk);
+    if (s->rk == NULL)
+        free(owner);
     return code;
 }
 
@@ -304,7 +326,7 @@ int sending_open(struct sending *s)
             complain(s->cli, code, "%s", error.text);
     }
     if (code == EXIT_DONE)
-        code = connect_to_send(s->cli, reported, s, &s->rk);
+        code = open_producer(s);
     if (code == EXIT_DONE)
         code = connect_lanes(s->cli, s->rk, &s->lanes);
     if (code == EXIT_DONE)
@@ -323,11 +345,20 @@ int sending_run(struct sending *s)
     return finish(s, code);
 }
 
+void sending_free_producer(rd_kafka_t *rk)
+{
+    void *owner = rd_kafka_opaque(rk);
+    rd_kafka_destroy(rk);
+    free(owner);
+}
+
 void sending_close(struct sending *s)
 {
     if (s->topic != NULL)
         rd_kafka_topic_destroy(s->topic);
-    if (s->rk != NULL)
-        rd_kafka_destroy(s->rk);
+    if (s->rk != NULL && s->works && s->cli->output != NULL)
+        s->cli->output->producer = s->rk;
+    else if (s->rk != NULL)
+        sending_free_producer(s->rk);
     draft_deinit(&s->draft);
 }

@@ -33,7 +33,8 @@ struct sending {
     /* Set by sending_open. */
     rd_kafka_t *rk;
     rd_kafka_topic_t *topic;
-    int lanes; /* partitions of the schedule topic */
+    int lanes;  /* partitions of the schedule topic */
+    bool works; /* all records are stored: the producer may serve another sending */
 
     bool is_single; /* draft is the record of the options */
     struct draft draft;
@@ -53,6 +54,10 @@ int sending_run(struct sending *sending) must_check;
 /* Waits until each record so far is stored or has failed. */
 void sending_flush(struct sending *sending);
 
+/* Destroys the producer, or keeps it in cli->output for the next command. */
 void sending_close(struct sending *sending);
+
+/* Destroys a producer that was kept. */
+void sending_free_producer(rd_kafka_t *rk);
 
 #endif

@@ -145,6 +145,9 @@ def shown(api: Api, binary_lanes: int) -> None:
     require({row["lane"] for row in lanes["levels"]} == set(range(binary_lanes)), f"{lanes}")
     forecast = api.call("GET", "forecast/deliveries").body
     require(sum(minute["deliveries"] for minute in forecast["deliveries"]["minutes"]) > WAITING / 2, f"{forecast}")
+    time.sleep(1.2)
+    require(api.call("GET", "levels").body["at"] > levels["at"], "levels are those of another second")
+    require(api.call("GET", "forecast/deliveries").body == forecast, "a second sample within ten seconds")
     processes = api.call("GET", "processes").body
     require(len(processes["processes"]) == 1 and not processes["differences"], f"{processes}")
     config = {row["key"]: row["value"] for row in api.call("GET", "config").body["keys"]}
