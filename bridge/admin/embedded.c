@@ -58,6 +58,7 @@ struct bytes embedded_openapi(void)
     FILE(request_form, "request_form.js", SCRIPT)             \
     FILE(running, "running.js", SCRIPT)                       \
     FILE(session, "session.js", SCRIPT)                       \
+    FILE(sorting, "sorting.js", SCRIPT)                       \
     FILE(states, "states.js", SCRIPT)                         \
     FILE(text, "text.js", SCRIPT)                             \
     FILE(theme, "theme.js", SCRIPT)                           \

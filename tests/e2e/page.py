@@ -30,6 +30,7 @@ def page(stage: Stage) -> str:
     try:
         import acting  # pylint: disable=import-outside-toplevel
         import failing  # pylint: disable=import-outside-toplevel
+        import handling  # pylint: disable=import-outside-toplevel
         import hostile  # pylint: disable=import-outside-toplevel
         import seeing  # pylint: disable=import-outside-toplevel
         from browser import Browser  # pylint: disable=import-outside-toplevel
@@ -50,15 +51,20 @@ def page(stage: Stage) -> str:
         failing.hides_token(browser)
         acting.sends(browser, stage)
         acting.finds(browser, stage)
+        handling.copies(browser, "page-waits")
         acting.cancels(browser, stage, api)
         acting.keyed_otherwise(browser, stage, api)
         acting.delivers_now(browser, stage)
         acting.replaces(browser, stage)
         acting.redrives(browser, stage, api)
+        handling.filters(browser)
         acting.stops_a_job(browser, api)
         acting.pauses(browser, stage, api)
         hostile.names(browser, stage)
         seeing.overview(browser, api)
+        handling.sorts(browser)
+        handling.ranges(browser)
+        handling.holds(browser)
         seeing.theme(browser)
         seeing.config(browser)
         seeing.runbook(browser)

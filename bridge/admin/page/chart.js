@@ -3,6 +3,7 @@
 // pointer and arrow keys. Colors come from classes in page.css.
 
 import {el, replace, setText, svg} from "./dom.js";
+import {shortCount} from "./format.js";
 
 const GUTTER = 70;
 const RIGHT = 10;
@@ -107,8 +108,17 @@ export function area(chart, values, {top, height, max, className}) {
   ];
 }
 
-export function rule(chart, y) {
+function rule(chart, y) {
   return svg("line", {class: "rule", x1: GUTTER, x2: GUTTER + chart.width, y1: y, y2: y});
+}
+
+// The lines of a scale from 0 to max, with the values of the top and the middle.
+export function scale(chart, {top, height, max}, unit = "") {
+  return [0, 0.5, 1].flatMap((share) => [
+    rule(chart, top + share * height),
+    share < 1 &&
+      label(chart.left - 8, top + share * height + 4, shortCount(max * (1 - share)) + unit, "end"),
+  ]);
 }
 
 // The next round number.

@@ -46,12 +46,13 @@ export function setText(node, text) {
 }
 
 // Updates the children of a node: one for each item, found again by its key. A button in a row that
-// stays keeps the focus. make returns {node, update}.
+// stays or moves keeps the focus. make returns {node, update}.
 const rowsOf = new WeakMap();
 
 export function keyed(parent, items, keyOf, make) {
   const old = rowsOf.get(parent) ?? new Map();
   const rows = new Map();
+  const focused = document.activeElement;
   let at = parent.firstChild;
   for (const item of items) {
     const key = keyOf(item);
@@ -63,6 +64,7 @@ export function keyed(parent, items, keyOf, make) {
   }
   for (const [key, row] of old) if (rows.get(key) !== row) row.node.remove();
   rowsOf.set(parent, rows);
+  if (focused !== document.activeElement && parent.contains(focused)) focused.focus();
 }
 
 let ids = 0;

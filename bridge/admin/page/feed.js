@@ -3,6 +3,17 @@
 // is read rarely.
 
 const HIDDEN_MS = 15000;
+const updates = {held: false};
+
+// Holds the figures of all views as they are, or reads them again.
+export function holdUpdates(held) {
+  updates.held = held;
+  if (!held) document.dispatchEvent(new Event("wake"));
+}
+
+export function areHeld() {
+  return updates.held;
+}
 
 export class Feed {
   // load returns the new data. It receives the old one.
@@ -51,10 +62,18 @@ export class Feed {
     for (const listener of [...this.listeners]) listener(this);
     // Without a token that is accepted, the next read is that of readAll.
     if (this.listeners.size > 0 && this.problem?.status !== 401)
-      this.timer = setTimeout(() => this.read(), document.hidden ? HIDDEN_MS : this.everyMs);
+      this.wait();
+  }
+
+  // A feed without figures is read even if updates are held.
+  wait() {
+    this.timer = setTimeout(
+      () => (updates.held && this.data !== null ? this.wait() : this.read()),
+      document.hidden ? HIDDEN_MS : this.everyMs,
+    );
   }
 }
 
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) document.dispatchEvent(new Event("wake"));
+  if (!document.hidden && !updates.held) document.dispatchEvent(new Event("wake"));
 });

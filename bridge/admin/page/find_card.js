@@ -6,7 +6,7 @@ import {el, replace} from "./dom.js";
 import {count, plural} from "./format.js";
 import {lifeList, placeText, stepsOf} from "./life.js";
 import {facts, state} from "./parts.js";
-import {foreign, time, valueBlock} from "./text.js";
+import {copyButton, foreign, sizeOf, time, valueBlock} from "./text.js";
 
 const NOTE_MAX = 400;
 const STATES = {
@@ -25,12 +25,12 @@ function headersOf(headers) {
 function content(record) {
   if (record === null) return null;
   if (record.fault !== null) return el("p", {class: "problem"}, foreign(record.fault));
-  const value = el("details", {open: true}, el("summary", {}, "Value"), valueBlock(record.value));
+  const value = el("details", {open: true}, el("summary", {}, `Value, ${sizeOf(record.value)}`), valueBlock(record.value));
   return [headersOf(record.headers), value];
 }
 
-function known(value) {
-  return value === undefined || value === null ? null : foreign(value);
+function known(value, name) {
+  return value === undefined || value === null ? null : [foreign(value), " ", copyButton(value, name)];
 }
 
 // Events name the request of which no record is left.
@@ -38,9 +38,9 @@ function identity(found, events) {
   const data = events[0]?.data ?? {};
   const {record} = found;
   return facts([
-    ["ID", known(record?.id ?? data.id)],
-    ["Key", known(record?.key ?? data.key)],
-    ["Target", known(record?.target ?? data.target)],
+    ["ID", known(record?.id ?? data.id, "ID")],
+    ["Key", known(record?.key ?? data.key, "key")],
+    ["Target", known(record?.target ?? data.target, "target")],
     ["Due", found.due && time(found.due, {relative: true})],
     ["Place", found.topic && placeText(found)],
     ["Late", found.late_ms === null ? null : `${count(found.late_ms)} ms`],
@@ -52,19 +52,20 @@ function identity(found, events) {
 export function card(found, changed) {
   const [kind, word] = STATES[found.state] ?? ["idle", found.state];
   const waits = found.state === "waiting" && found.record !== null && found.record.fault === null;
-  const title = el("h2", {}, found.source ? placeText(found.source) : "Request");
+  const source = found.source && placeText(found.source);
+  const title = el("h2", {}, source || "Request");
   const names = el("div", {}, identity(found, []));
   const life = el("div", {}, lifeList(stepsOf(found, [])));
   const left = el("div", {}, names, waits && actionsFor(found.record, changed));
   const node = el(
     "article",
     {class: "card"},
-    el("header", {}, state({kind, word}), title),
+    el("header", {}, state({kind, word}), title, source && copyButton(source, "source")),
     el("div", {class: "card-columns"}, left, life),
     content(found.record),
   );
   const addEvents = (events) => {
-    const own = events.filter(({subject}) => !found.source || subject === placeText(found.source));
+    const own = events.filter(({subject}) => !source || subject === source);
     replace(life, lifeList(stepsOf(found, own)));
     if (found.record === null) replace(names, identity(found, own));
   };

@@ -14,8 +14,6 @@ export const ROWS = [
 ];
 export const LATE_ROW = 4; // from here on, a delivery is late
 
-const HOUR_MS = 3600000;
-
 function emptyColumn(fromMs, toMs) {
   return {
     fromMs,
@@ -44,11 +42,11 @@ function addSecond(column, history, i, rowOf) {
   });
 }
 
-// Returns columns of stepMs each that end now. A column without seconds has waiting null.
-export function columnsOf(history, stepMs, nowMs) {
-  const n = HOUR_MS / stepMs;
+// Returns columns of stepMs each, over the last rangeMs. A column without seconds has waiting null.
+export function columnsOf(history, {rangeMs, stepMs}, nowMs) {
+  const n = rangeMs / stepMs;
   const endMs = Math.ceil(nowMs / stepMs) * stepMs;
-  const startMs = endMs - HOUR_MS;
+  const startMs = endMs - rangeMs;
   const columns = Array.from({length: n}, (_, i) =>
     emptyColumn(startMs + i * stepMs, startMs + (i + 1) * stepMs),
   );

@@ -4,6 +4,7 @@
 import {findAccess, promptToken} from "./access.js";
 import {alertsOf, verdict} from "./alerts.js";
 import {el, replace, setText} from "./dom.js";
+import {areHeld, holdUpdates} from "./feed.js";
 import {feeds} from "./feeds.js";
 import {mountHour} from "./overview_hour.js";
 import {mountLevels} from "./overview_levels.js";
@@ -33,7 +34,7 @@ function mountOverview(root) {
   const left = el("div", {class: "column"});
   const right = el("div", {class: "column"});
   root.append(el("h1", {class: "hidden"}, "Overview"));
-  const ends = [mountStatus(root)];
+  const ends = [mountStatus(root, full)];
   grid.append(left, right);
   root.append(grid);
   ends.push(mountLevels(left), mountHour(right), mountTargets(left, full), mountNext(right, full));
@@ -55,6 +56,12 @@ function route() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const [name, section = ""] = path.split("/");
   return {name: name in VIEWS ? name : "", section, parameters: new URLSearchParams(query)};
+}
+
+// The title of a tab names what is wrong, also while another tab is shown.
+function titleOf(trouble) {
+  const {name} = route();
+  return [trouble, name === "" ? "" : VIEWS[name].name, "Delaybridge"].filter(Boolean).join(" · ");
 }
 
 function mountClosed(root, view) {
@@ -81,7 +88,7 @@ function show() {
       link.scrollIntoView({block: "nearest"});
     } else link.removeAttribute("aria-current");
   }
-  document.title = name === "" ? "Delaybridge" : `${view.name} · Delaybridge`;
+  document.title = titleOf("");
   window.scrollTo(0, 0);
 }
 
@@ -109,6 +116,24 @@ function showLost(lost) {
   );
 }
 
+// Stops and resumes updates, so that a reader has the time that reading needs.
+function startHold(button) {
+  button.addEventListener("click", () => {
+    const held = !areHeld();
+    button.setAttribute("aria-pressed", held);
+    holdUpdates(held);
+    const bar = place("held");
+    bar.hidden = !held;
+    replace(
+      bar,
+      el("span", {role: "status"}, "Updates are held."),
+      " The figures are those of ",
+      time(Date.now(), {relative: true}),
+      ".",
+    );
+  });
+}
+
 function showFoot(status) {
   const foot = place("foot");
   if (foot.dataset.started === status.started) return;
@@ -126,6 +151,7 @@ function showHead({data: status, problem}) {
   if (status === null) return;
   const known = {status, levels: feeds.levels.data, targets: feeds.targets.data};
   const {kind, word} = verdict(status, alertsOf(known));
+  document.title = titleOf(kind === "ok" && !lost ? "" : lost ? "No connection" : word);
   pill.className = `pill ${lost ? "bad" : kind}`;
   setText(pill, lost ? "No connection" : word);
   setText(place("process"), processLine(status));
@@ -142,6 +168,7 @@ function entered(now) {
 async function start() {
   takeToken();
   startTheme(place("theme"));
+  startHold(place("hold"));
   makeNav();
   place("session").addEventListener("click", () => {
     forgetToken();
@@ -151,7 +178,7 @@ async function start() {
     if (takeToken()) location.reload();
     else if (access !== null && (location.hash === "" || location.hash.startsWith("#/"))) show();
   });
-  setInterval(tickTimes, 1000);
+  setInterval(() => tickTimes(areHeld() ? place("held") : document), 1000);
   for (;;) {
     try {
       const now = await findAccess();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// overview_hour: the last hour: rates, the lateness of deliveries as a heat map, and what waited.
+// overview_hour: the last hour, or a part of it: rates, the lateness of deliveries as a heat map, and
+// what waited.
 
-import {area, Chart, label, roundUp, rule} from "./chart.js";
-import {replace, svg} from "./dom.js";
+import {area, Chart, label, roundUp, scale} from "./chart.js";
+import {el, replace, setText, svg} from "./dom.js";
 import {feeds} from "./feeds.js";
-import {clockTime, count, minuteTime, plural, rate, shortCount, span} from "./format.js";
+import {clockTime, count, minuteTime, plural, rate, span} from "./format.js";
 import {columnsOf, LATE_ROW, ROWS} from "./hour.js";
 import {loading, panel, problemBox} from "./parts.js";
 
@@ -13,9 +14,20 @@ const HEAT = {top: 130, row: 18};
 const WAIT = {top: 302, height: 64};
 const AXIS_Y = 384;
 const HEIGHT = 390;
-const STEP_MS = 30000;
-const WIDE_STEP_MS = 60000;
 const NARROW = 480;
+// The steps are those of wide and narrow pictures. The process keeps one figure for each second.
+const RANGES = [
+  {name: "5 min", title: "Last 5 minutes", rangeMs: 300000, steps: [2000, 5000], when: clockTime},
+  {
+    name: "15 min",
+    title: "Last 15 minutes",
+    rangeMs: 900000,
+    steps: [10000, 15000],
+    when: minuteTime,
+  },
+  {name: "1 h", title: "Last hour", rangeMs: 3600000, steps: [30000, 60000], when: minuteTime},
+];
+let range = RANGES[2]; // stays while other views are shown
 
 function perSecond(column, n) {
   return column.seconds > 0 ? n / column.seconds : null;
@@ -27,9 +39,7 @@ function drawRates(chart, columns) {
   const max = roundUp(Math.max(1, ...delivered.map(Number), ...requested.map(Number)));
   const place = {...RATE, max};
   return [
-    rule(chart, RATE.top),
-    rule(chart, RATE.top + RATE.height),
-    label(chart.left - 8, RATE.top + 4, `${shortCount(max)}/s`, "end"),
+    ...scale(chart, place, "/s"),
     ...area(chart, requested, {...place, className: "second"}),
     ...area(chart, delivered, {...place, className: "first"}),
   ];
@@ -70,12 +80,10 @@ function drawHeat(chart, columns) {
 
 function drawWaiting(chart, columns) {
   const values = columns.map((c) => c.waiting);
-  const max = roundUp(Math.max(1, ...values.map(Number)));
+  const place = {...WAIT, max: roundUp(Math.max(1, ...values.map(Number)))};
   return [
-    rule(chart, WAIT.top),
-    rule(chart, WAIT.top + WAIT.height),
-    label(chart.left - 8, WAIT.top + 4, shortCount(max), "end"),
-    ...area(chart, values, {...WAIT, max, className: "third"}),
+    ...scale(chart, place),
+    ...area(chart, values, {...place, className: "third"}),
   ];
 }
 
@@ -83,7 +91,7 @@ function drawAxis(chart, columns) {
   const every = Math.ceil(columns.length / (chart.width < NARROW ? 3 : 6));
   const nodes = [];
   for (let i = 0; i < columns.length; i += every)
-    nodes.push(label(chart.x(i), AXIS_Y, minuteTime(columns[i].fromMs), "middle"));
+    nodes.push(label(chart.x(i), AXIS_Y, range.when(columns[i].fromMs), "middle"));
   nodes.push(label(chart.x(columns.length), AXIS_Y, "now", "end"));
   return nodes;
 }
@@ -115,11 +123,25 @@ function summaryOf(columns) {
     0,
   );
   const all = plural(deliveries, "delivery", "deliveries");
-  return `Last hour: ${all}, ${count(late)} of them more than 1 s late`;
+  return `${range.title}: ${all}, ${count(late)} of them more than 1 s late`;
+}
+
+// Buttons that choose the range.
+function chooser(changed) {
+  const buttons = RANGES.map((one) =>
+    el("button", {type: "button", on: {click: () => choose(one)}}, one.name),
+  );
+  const choose = (chosen) => {
+    range = chosen;
+    RANGES.forEach((one, i) => buttons[i].setAttribute("aria-pressed", one === chosen));
+    changed();
+  };
+  RANGES.forEach((one, i) => buttons[i].setAttribute("aria-pressed", one === range));
+  return el("div", {class: "ranges", role: "group", "aria-label": "Range"}, buttons);
 }
 
 export function mountHour(root) {
-  const {node, body, note} = panel("Last hour");
+  const {node, body, note} = panel(range.title);
   let columns = [];
   const chart = new Chart({
     height: HEIGHT,
@@ -134,18 +156,26 @@ export function mountHour(root) {
       ...drawAxis(frame, columns),
     ],
   });
-  note.textContent = "this process";
-  replace(body, loading());
-  root.append(node);
-  const end = feeds.history.listen(({data, problem}) => {
+  const show = ({data, problem}) => {
     if (data === null) {
-      replace(body, problem?.isLost ? loading() : problemBox(problem));
+      replace(body, problem === null || problem.isLost ? loading() : problemBox(problem));
       return;
     }
     if (chart.node.parentNode !== body) replace(body, chart.node);
-    columns = columnsOf(data, body.clientWidth < NARROW ? WIDE_STEP_MS : STEP_MS, Date.now());
+    const stepMs = range.steps[Number(body.clientWidth < NARROW)];
+    columns = columnsOf(data, {rangeMs: range.rangeMs, stepMs}, Date.now());
     chart.render(columns.length);
-  });
+  };
+  note.textContent = "this process";
+  note.before(
+    chooser(() => {
+      setText(node.querySelector("h2"), range.title);
+      show(feeds.history);
+    }),
+  );
+  replace(body, loading());
+  root.append(node);
+  const end = feeds.history.listen(show);
   return () => {
     end();
     chart.stop();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // overview_next: the deliveries of the next hour by minute, from a sample of what waits.
 
-import {Chart, label, roundUp, rule} from "./chart.js";
+import {Chart, label, roundUp, scale} from "./chart.js";
 import {el, replace, svg} from "./dom.js";
 import {feeds} from "./feeds.js";
-import {count, minuteTime, plural, shortCount, shortSpan} from "./format.js";
+import {count, minuteTime, plural, shortSpan} from "./format.js";
 import {loading, panel, problemBox} from "./parts.js";
 import {time} from "./text.js";
 
@@ -30,10 +30,8 @@ function minutesOf(forecast, nowMs) {
 function draw(chart, minutes) {
   const max = roundUp(Math.max(1, ...minutes.map((m) => m.deliveries)));
   const nodes = [
-    rule(chart, BARS.top),
-    rule(chart, BARS.top + BARS.height),
+    ...scale(chart, {...BARS, max}),
     label(chart.left, BARS.top - 6, "Deliveries by minute", "heading"),
-    label(chart.left - 8, BARS.top + 4, shortCount(max), "end"),
   ];
   minutes.forEach(({deliveries}, i) => {
     const height = Math.max(deliveries > 0 ? 1.5 : 0, (deliveries / max) * BARS.height);

@@ -8,11 +8,12 @@ import {alertsOf, verdict} from "./alerts.js";
 import {problemBox, runbookLink} from "./parts.js";
 import {time} from "./text.js";
 
-function figure(name) {
+function figure(name, view = "") {
   const value = el("dd", {}, "–");
   const unit = el("span", {class: "unit"});
   const more = el("dd", {class: "more"});
-  const node = el("div", {class: "figure"}, el("dt", {}, name), value, more);
+  const label = view === "" ? name : el("a", {href: `#/${view}`}, name);
+  const node = el("div", {class: "figure"}, el("dt", {}, label), value, more);
   return {
     node,
     show: (text, unitText, ...details) => {
@@ -76,7 +77,7 @@ function showFigures(figures, {status, levels}) {
   );
 }
 
-export function mountStatus(root) {
+export function mountStatus(root, full) {
   const word = el("p", {class: "verdict-word"}, "Connecting");
   const why = el("p", {class: "verdict-why"}, "");
   const answer = el("div", {class: "verdict idle"}, word, why);
@@ -85,7 +86,7 @@ export function mountStatus(root) {
     deliveries: figure("Deliveries"),
     requests: figure("Requests"),
     waiting: figure("Waiting"),
-    dead: figure("Dead letters"),
+    dead: figure("Dead letters", full ? "dead" : ""),
     process: figure("This process"),
   };
   const list = el("ul", {class: "alerts", "aria-label": "What needs attention"});

@@ -7,6 +7,7 @@ import {feeds} from "./feeds.js";
 import {count, rate, span} from "./format.js";
 import {targetDetails, targetState} from "./states.js";
 import {empty, loading, panel, problemBox, table} from "./parts.js";
+import {sortable} from "./sorting.js";
 import {foreign} from "./text.js";
 
 // Entries that stand for no topic.
@@ -22,12 +23,43 @@ function buttons(entry) {
   return [button("Pause", () => askPause(entry)), button("Limit", () => askLimit(entry))];
 }
 
+function total(counts) {
+  return Object.values(counts).reduce((sum, n) => sum + n, 0);
+}
+
 function countsText(counts) {
   const names = Object.entries(counts).filter(([, n]) => n > 0);
   return names.length === 0 ? "–" : names.map(([name, n]) => `${name} ${count(n)}`).join(", ");
 }
 
+// A cell without a figure is not shown on a phone.
+function show(cell, text) {
+  setText(cell, text);
+  cell.classList.toggle("none", text === "–");
+}
+
+// The counts lead to the dead letters. Without a count there is no link.
+function showDead(cell, link, text) {
+  setText(link, text);
+  cell.classList.toggle("none", text === "–");
+  if (text === "–") link.removeAttribute("href");
+  else link.setAttribute("href", "#/dead");
+}
+
+// The order of columns: the worst state comes first.
+const KINDS = ["idle", "ok", "warn", "bad"];
+const ORDER = [
+  ({entry}) => entry,
+  (target) => target.deliveries_per_s,
+  (target) => target.late_p99_ms,
+  (target) => target.deliveries,
+  (target) => total(target.failures) + target.deferrals,
+  (target) => total(target.dead_letters),
+  (target) => KINDS.indexOf(targetState(target).kind),
+];
+
 function rowOf(controls) {
+  const dead = el("a", {});
   const cells = {
     name: el("th", {scope: "row"}),
     rate: el("td", {class: "number"}),
@@ -35,12 +67,13 @@ function rowOf(controls) {
     all: el("td", {class: "number"}),
     failures: el("td", {}),
     dead: el("td", {}),
-    state: el("td", {}),
+    state: el("td", {class: "mark"}),
     act: el("td", {class: "actions"}),
   };
   const mark = el("span", {class: "state"});
   const details = el("small", {});
   cells.state.append(mark, details);
+  cells.dead.append(dead);
   if (!controls) cells.act = null;
   return {
     node: el("tr", {}, Object.values(cells)),
@@ -51,14 +84,14 @@ function rowOf(controls) {
         cells.name.append(
           special === undefined ? foreign(target.entry) : el("span", {class: "faint"}, special),
         );
-      setText(
+      show(
         cells.rate,
         target.deliveries_per_s === null ? "–" : `${rate(target.deliveries_per_s)}/s`,
       );
-      setText(cells.late, span(target.late_p99_ms));
-      setText(cells.all, count(target.deliveries));
-      setText(cells.failures, countsText({...target.failures, deferred: target.deferrals}));
-      setText(cells.dead, countsText(target.dead_letters));
+      show(cells.late, span(target.late_p99_ms));
+      show(cells.all, count(target.deliveries));
+      show(cells.failures, countsText({...target.failures, deferred: target.deferrals}));
+      showDead(cells.dead, dead, countsText(target.dead_letters));
       mark.className = `state ${kind}`;
       setText(mark, word);
       setText(details, targetDetails(target));
@@ -72,11 +105,7 @@ export function mountTargets(root, full) {
   const {node, body, note} = panel("Targets", {className: "targets"});
   const controls = full && canControl();
   const list = controlList(controls);
-  const {
-    node: frame,
-    rows,
-    stacked,
-  } = table("Targets", [
+  const {node: frame, rows, stacked} = table("Targets", [
     ["Entry of targets"],
     ["Rate", "number"],
     ["Late, p99", "number"],
@@ -89,7 +118,8 @@ export function mountTargets(root, full) {
   note.textContent = "this process, since its start";
   replace(body, loading());
   root.append(node);
-  const end = feeds.targets.listen(({data, problem}) => {
+  const inOrder = sortable(frame, ORDER, () => update(feeds.targets));
+  const update = ({data, problem}) => {
     if (data === null) {
       replace(body, problem.isLost ? loading() : problemBox(problem));
       return;
@@ -105,7 +135,7 @@ export function mountTargets(root, full) {
     list.update(feeds.levels.data?.control ?? []);
     keyed(
       rows,
-      used,
+      inOrder(used),
       ({entry}) => entry,
       () => {
         const row = rowOf(controls);
@@ -113,6 +143,6 @@ export function mountTargets(root, full) {
         return row;
       },
     );
-  });
-  return end;
+  };
+  return feeds.targets.listen(update);
 }

@@ -6,6 +6,7 @@ import {el, replace, setText} from "./dom.js";
 import {bytes, fromNow, localTime, NONE, utc} from "./format.js";
 
 const SHOWN_MAX = 160;
+const COPIED_MS = 2000;
 // Control characters, and invisible ones that move or hide other characters.
 // eslint-disable-next-line no-control-regex
 const INVISIBLE =
@@ -58,6 +59,31 @@ export function foreign(value, max = SHOWN_MAX) {
   return node;
 }
 
+// Returns a button that copies a text of a record. A browser copies only from a page that it trusts:
+// by TLS, or of this machine. Elsewhere there is no button.
+export function copyButton(value, name) {
+  if (navigator.clipboard === undefined) return null;
+  const button = el("button", {type: "button", class: "quiet copy", title: "Copy"});
+  const say = (words) => button.setAttribute("aria-label", `${words} ${name}`);
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(plain(value));
+    button.classList.add("copied");
+    say("Copied");
+    setTimeout(() => {
+      button.classList.remove("copied");
+      say("Copy");
+    }, COPIED_MS);
+  });
+  say("Copy");
+  return button;
+}
+
+// Returns the size of a value of a record, or "null".
+export function sizeOf(value) {
+  if (value === null || value === undefined) return String(value ?? null);
+  return bytes(typeof value === "string" ? new Blob([value]).size : atob(value.base64).length);
+}
+
 // Returns a value as a block, JSON with indents.
 export function valueBlock(value) {
   if (value === null || value === undefined || typeof value === "object")
@@ -83,9 +109,9 @@ export function time(instant, {relative = false} = {}) {
     : node;
 }
 
-// Updates the spans to instants. Call it every second.
-export function tickTimes() {
-  for (const node of document.querySelectorAll("[data-from-now]"))
+// Updates the spans to instants in a part of the page. Call it every second.
+export function tickTimes(part) {
+  for (const node of part.querySelectorAll("[data-from-now]"))
     setText(
       node,
       fromNow(Number(node.dataset.fromNow), Date.now(), Number(node.dataset.grace ?? 1000)),

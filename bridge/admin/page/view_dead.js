@@ -4,12 +4,14 @@
 import {meaning} from "./codes.js";
 import {el, replace} from "./dom.js";
 import {count, plural} from "./format.js";
-import {empty, facts, panel, runbookLink, table} from "./parts.js";
+import {empty, facts, field, panel, runbookLink, table} from "./parts.js";
 import {openRedrive} from "./redrive.js";
 import {Runner} from "./running.js";
+import {sortable} from "./sorting.js";
 import {foreign, plain, time, valueBlock} from "./text.js";
 
 const SHOWN = 50;
+const FEW = 5; // letters that need no filter
 const READ = 900; // results of a job that the page filters
 const TARGET_SHOWN = 60; // characters
 const COLUMNS = [
@@ -19,6 +21,14 @@ const COLUMNS = [
   ["First"],
   ["Last"],
   ["Actions", "actions"],
+];
+
+const ORDER = [
+  ({code}) => plain(code),
+  ({target}) => plain(target),
+  ({records}) => records,
+  ({first_failed_at: at}) => at,
+  ({last_failed_at: at}) => at,
 ];
 
 // Commands select records by the name of a topic. A refused request may have another text as target.
@@ -95,11 +105,23 @@ function letterList(kind, job) {
   const all = plural(kind.records, "record");
   const text = found.length < kind.records ? `The first ${count(found.length)} of ${all}.` : all;
   const target = kind.target === null ? "" : foreign(kind.target, TARGET_SHOWN);
+  const shown = found.map((one) => ({node: letter(one), text: JSON.stringify(one).toLowerCase()}));
   return [
     el("h2", {}, foreign(kind.code), " ", target),
     el("p", {class: "note"}, text),
-    found.map(letter),
+    found.length > FEW && filterOf(shown),
+    shown.map(({node}) => node),
   ];
+}
+
+// A field that hides the letters without its text.
+function filterOf(shown) {
+  const input = el("input", {type: "search", autocomplete: "off", spellcheck: "false"});
+  input.addEventListener("input", () => {
+    const words = input.value.toLowerCase();
+    for (const {node, text} of shown) node.hidden = !text.includes(words);
+  });
+  return field("Filter these", input);
 }
 
 // What the counts of a job say, with a row for each kind.
@@ -108,10 +130,13 @@ function overview(sums, acts) {
   if (sums.counts.length === 0)
     return [empty("There are no dead letters."), el("div", {class: "buttons"}, again)];
   const {node, rows, stacked} = table("Dead letters by code and target", COLUMNS);
-  replace(
-    rows,
-    sums.counts.map((kind) => stacked(kindRow(kind, acts))),
-  );
+  const show = () =>
+    replace(
+      rows,
+      inOrder(sums.counts).map((kind) => stacked(kindRow(kind, acts))),
+    );
+  const inOrder = sortable(node, ORDER, show);
+  show();
   const all = () => acts.redrive({}, "Redrive all dead letters");
   const every = el("button", {type: "button", on: {click: all}}, "Redrive all");
   const help = runbookLink("requests-are-dead-lettered");
