@@ -313,6 +313,9 @@ class Admin:
             future.result(30)
         self.wait(topic, lambda: topic in self.topics())
 
+    def leader(self, topic: str, partition: int) -> int:
+        return self.client.list_topics(topic, timeout=10).topics[topic].partitions[partition].leader
+
     @staticmethod
     def wait(what: str, seen, timeout: float = 40) -> None:
         """Waits until brokers know a change, which they do only after the controller has confirmed it."""

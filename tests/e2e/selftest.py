@@ -12,6 +12,7 @@ import poison
 from contract import Request, Seen
 from generator import Generator
 from selftest_doubles import Doubled  # noqa: F401  pylint: disable=unused-import
+from selftest_markers import Decided  # noqa: F401  pylint: disable=unused-import
 from selftest_retries import Retried, Spread  # noqa: F401  pylint: disable=unused-import
 from selftest_turns import Turns  # noqa: F401  pylint: disable=unused-import
 from selftest_voids import Made, Voided  # noqa: F401  pylint: disable=unused-import
@@ -177,6 +178,9 @@ class Planted(unittest.TestCase):
     def test_a_duplicate_delivery_in_exactly_once(self):
         self.delivered.append(copy.deepcopy(self.delivered[9]))
         self.assertEqual(dict(self.report(exactly_once=True).faults), {"doubled": 1})
+        self.assertEqual(dict(self.report(exactly_once=True, by_brokers=lambda: {b"schedule/0/0"}).faults), {"doubled": 1})
+        report = self.report(exactly_once=True, by_brokers=lambda: {self.delivered[-1].header("dlb-source")})
+        self.assertEqual((dict(report.faults), report.doubled_by_brokers, report.duplicates), ({}, 1, 1))
 
     def test_unsure_record_may_come(self):
         doubts = Doubts(unsure=[self.unacknowledged(33), self.unacknowledged(60)])  # a good request and a poisoned one

@@ -46,7 +46,7 @@ def settle(stage: Stage, hops: Collector, timeout: float, showed: Showed = right
     verdict = judge.judge(ends, traffic, wins_ms)
     unsure = sender.unsure  # a second copy of a cancelled one, which its producer wrote before the cancel, may come
     sender.unsure = [r for r in unsure if must_be_accounted(r)] + verdict.dropped
-    report = stage.verify(journal=verdict.to_verify, timeout=5, showed=showed)
+    report = stage.verify(journal=verdict.to_verify, timeout=5, showed=showed, hops=list(hops.seen))
     sender.unsure = unsure
     if report.faults or verdict.wrongly or verdict.by_time:  # for another judgment
         (stage.folder / "cancels.pickle").write_bytes(

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import contract
 from client import CODECS, Admin, Collector, Sender, now_ms, record_at
-from contract import Request
-from doubles import Doubles, judge_doubles
+from contract import Request, Seen
+from doubles import Doubles, Record, judge_doubles
 from generator import Generator
+from markers import doubled_by_brokers, read_log, was_decided_twice
 from processes import Bridge, Kafka
 from proxy import Proxy
 from schemas import faults_of_command
@@ -74,6 +75,7 @@ class Stage:
         self.sender: Sender | None = None
         self.collector: Collector | None = None
         self.exactly_once = False
+        self.unreadable = ""  # place of a batch that cannot be decompressed
         self.totals: dict[str, int] = {}  # sums over the scenarios of a run: faults, requests, ...
 
     # Setup.
@@ -170,7 +172,9 @@ class Stage:
 
     # Judgment.
 
-    def verify(self, journal: list[Request] | None = None, timeout: float = 60, **more) -> Report:
+    def verify(self, journal: list[Request] | None = None, timeout: float = 60, hops: list[Seen] | None = None,
+               **more) -> Report:
+        """Judges all requests. hops: the records of the levels, among which a double may have begun."""
         journal = self.sender.journal if journal is None else journal
         if self.collector.wait_for(journal, self.schedule, timeout):
             self.look()
@@ -181,7 +185,14 @@ class Stage:
         seen = list(self.collector.seen)
         return verify(journal, [s for s in seen if s.topic != dead], [s for s in seen if s.topic == dead],
                       self.schedule, self.collector.partitions, exactly_once=self.exactly_once, doubts=doubts,
-                      written=self.written, **more)
+                      written=self.written, by_brokers=lambda: doubled_by_brokers(seen, hops or [], self.schedule, self.decided_twice),
+                      **more)
+
+    def decided_twice(self, record: Record) -> bool:
+        """Returns whether two coordinators have decided the transaction of this record."""
+        topic, partition, offset = record
+        leader = self.admin.leader(topic, partition)
+        return was_decided_twice(read_log(self.kafka.folder / "data" / f"broker-{leader}" / f"{topic}-{partition}"), offset)
 
     def trace(self) -> Collector:
         """Starts a reader of the levels, which doubles needs."""
