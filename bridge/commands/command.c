@@ -86,9 +86,10 @@ const struct command COMMANDS[] = {
      "Give --id, --key or --source. The answer is waiting, delivered, dead-lettered or cancelled, "
      "with the\nplace of the record. All other states are searched only if no such record waits. A "
      "cancelled request\nis found by its cancel, while that is in force or on the schedule topic. "
-     "There is no index. --key\nand --source limit the search to one lane. --due, --sent and "
-     "--source limit it to a range of each\nlevel. --id alone reads all waiting records. A record "
-     "counts as waiting until its progress is\ncommitted. Exits 1 if there is no such record.\n",
+     "With 'events', an event of\nthe end of a request is an answer, too. There is no index. --key "
+     "and --source limit the search to\none lane. --due, --sent and --source limit it to a range "
+     "of each level. --id alone reads all waiting\nrecords. A record counts as waiting until its "
+     "progress is committed. Exits 1 if there is no such\nrecord.\n",
      NEEDS_BROKERS, cmd_find},
     {"events", "", 0, 0, NULL, EVENTS_OPTIONS, "show the events of one request",
      "Reads the topic of events, which the bridge writes if 'events' is set. A key or a source "

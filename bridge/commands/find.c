@@ -22,7 +22,8 @@ static int (*const SEARCHES[])(struct find *) = {
     find_request_in_history,
     find_dead_letter, /* before the target, on which Read may be denied */
     find_delivered,
-    find_cancelled, /* the last one, since a cancel of a delivered request voids nothing */
+    find_cancelled,     /* late, since a cancel of a delivered request voids nothing */
+    find_reported_ever, /* the last one, since a topic has the events of days */
 };
 
 static int read_source(struct wanted *wanted, const struct config *config, const char *text,

@@ -8,7 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DELIVERED_WITHIN_MS = 3600 * 1000, CLOCK_SKEW_MS = 60 * 1000, TARGETS_MAX = 64 };
+enum {
+    DELIVERED_WITHIN_MS = 3600 * 1000,
+    REPORTED_WITHIN_MS = 60 * 1000,
+    CLOCK_SKEW_MS = 60 * 1000,
+    TARGETS_MAX = 64
+};
 
 static struct bytes header_of(rd_kafka_headers_t *headers, const char *name)
 {
@@ -27,7 +32,7 @@ static int64_t number_of(struct bytes text)
     return strtoll(digits, NULL, 10);
 }
 
-static const struct known *known_at(const struct find *find, int lane, int64_t offset)
+const struct known *find_known(const struct find *find, int lane, int64_t offset)
 {
     for (int i = 0; i < find->known_n; i++)
         if (find->known[i].lane == lane && find->known[i].offset == offset)
@@ -42,7 +47,7 @@ static bool is_of_wanted(const struct find *find, const struct found *found,
 {
     const struct wanted *wanted = &find->wanted;
     if (find->known_n > 0)
-        return known_at(find, found->source_lane, found->source_offset) != NULL;
+        return find_known(find, found->source_lane, found->source_offset) != NULL;
     if (wanted->by_source)
         return found->source_lane == wanted->lane && found->source_offset == wanted->source_offset;
     return (bytes_is_null(wanted->id) || bytes_equal(header_of(headers, "dlb-id"), wanted->id)) &&
@@ -97,7 +102,7 @@ static bool match_delivery(void *ctx, const struct scan_range *range,
     rd_kafka_headers_t *headers = read_common(find, range, message, &found);
     if (headers == NULL)
         return true;
-    const struct known *known = known_at(find, found.source_lane, found.source_offset);
+    const struct known *known = find_known(find, found.source_lane, found.source_offset);
     found.state = FOUND_DELIVERED;
     found.due_ms = number_of(header_of(headers, "dlb-due"));
     int64_t late_from_ms =
@@ -150,9 +155,8 @@ struct goal {
     bool has_key; /* all deliveries have this key, which decides their partition */
 };
 
-/* Sets *partitions to 0 if the topic is not in the list of all topics. A request by name could
-   create it. */
-static int ask_partitions(struct find *find, const char *topic, int *partitions)
+/* A request for the metadata by name could create the topic. */
+int find_partitions(struct find *find, const char *topic, int *partitions)
 {
     const rd_kafka_metadata_t *metadata;
     rd_kafka_resp_err_t code =
@@ -171,7 +175,7 @@ static int ask_partitions(struct find *find, const char *topic, int *partitions)
 static int scan_target(struct find *find, const struct goal *goal)
 {
     int partitions = 0;
-    int err = ask_partitions(find, goal->topic, &partitions);
+    int err = find_partitions(find, goal->topic, &partitions);
     if (err != 0)
         return err;
     if (partitions == 0) {
@@ -218,10 +222,50 @@ static int scan_known_targets(struct find *find)
     return err;
 }
 
+/* Returns whether the end of this request is found. */
+static bool is_answered(const struct find *find, const struct known *known)
+{
+    for (int i = 0; i < find->found_n; i++)
+        if (find->found[i].source_lane == known->lane &&
+            find->found[i].source_offset == known->offset)
+            return true;
+    return false;
+}
+
+int find_on_target(struct find *find, const struct found *found, int64_t span_ms)
+{
+    const struct known *known = find_known(find, found->source_lane, found->source_offset);
+    const struct goal goal = {.topic = found->topic,
+                              .from_ms = found->event_ms - span_ms,
+                              .to_ms = found->event_ms + span_ms,
+                              .key = known != NULL ? known->key : bytes_null(),
+                              .has_key = known != NULL && !bytes_is_null(known->key)};
+    return scan_target(find, &goal);
+}
+
+/* Searches the events that followed the due times. Later ones are rare, and the target often has
+   fewer records than the topic of events. */
+static int find_reported_soon(struct find *find)
+{
+    int64_t from_ms = find->wanted.due.from_ms, to_ms = find->wanted.due.to_ms;
+    bool is_known = find->wanted.due_known;
+    for (int i = 0; i < find->known_n; i++) {
+        const struct known *known = &find->known[i];
+        if (known->code != CODE_OK)
+            continue;
+        int64_t due_ms = known->due_ms > known->timestamp_ms ? known->due_ms : known->timestamp_ms;
+        from_ms = !is_known || due_ms < from_ms ? due_ms : from_ms;
+        to_ms = !is_known || due_ms > to_ms ? due_ms : to_ms;
+        is_known = true;
+    }
+    to_ms += to_ms < INT64_MAX - REPORTED_WITHIN_MS ? REPORTED_WITHIN_MS : 0;
+    return is_known ? find_reported(find, from_ms, to_ms) : 0;
+}
+
 int find_delivered(struct find *find)
 {
-    int err = 0;
-    if (find->known_n == 0)
+    int err = find_reported_soon(find);
+    if (err == 0 && find->known_n == 0 && find->found_n == 0)
         return scan_known_targets(find);
     for (int i = 0; err == 0 && i < find->known_n; i++) {
         const struct known *known = &find->known[i];
@@ -230,7 +274,7 @@ int find_delivered(struct find *find)
                             .to_ms = until_ms(find, known->due_ms),
                             .key = known->key,
                             .has_key = !bytes_is_null(known->key)};
-        if (known->code == CODE_OK)
+        if (known->code == CODE_OK && !is_answered(find, known))
             err = scan_target(find, &goal);
     }
     return err;

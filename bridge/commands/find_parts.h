@@ -62,19 +62,24 @@ struct found {
     char topic[TOPIC_TEXT_MAX];
     int slot; /* FOUND_WAITING: of the queue; 0 is the schedule topic */
     int partition;
-    int64_t offset, stamped_ms;
-    struct bytes key, value; /* owned; value: the envelope of a waiting record */
-    int source_lane;         /* of the request; -1: unknown */
+    int64_t offset, stamped_ms; /* offset: -1: unknown */
+    struct bytes key, value;    /* owned; value: the envelope of a waiting record */
+    int source_lane;            /* of the request; -1: unknown */
     int64_t source_offset;
     int64_t due_ms;  /* 0: unknown */
     int64_t late_ms; /* FOUND_DELIVERED */
+    /* The event that this answer comes from. */
+    int event_lane;
+    int64_t event_offset, event_ms; /* event_ms: 0: from no event */
     /* The cancel or replace on the schedule topic. Set for FOUND_CANCELLED, and for a waiting
        record that will be dropped. */
     bool cancelled;
     enum cancel_op op;
     int cancel_lane;
-    int64_t cancel_offset, cancel_sent_ms, in_force_ms; /* in_force_ms: 0: unknown */
-    char code[32]; /* FOUND_DEAD, and a waiting request that will be refused; else "" */
+    int64_t cancel_offset;
+    int64_t cancel_sent_ms; /* 0: unknown, and so is op */
+    int64_t in_force_ms;    /* 0: unknown */
+    char code[32];          /* FOUND_DEAD, and a waiting request that will be refused; else "" */
     char reason[REASON_MAX + 16];
 };
 
@@ -129,7 +134,15 @@ int find_waiting(struct find *find) must_check;
 int find_request_in_history(struct find *find) must_check;
 
 int find_dead_letter(struct find *find) must_check;
+
+/* Searches the events after the due time, and then the targets. */
 int find_delivered(struct find *find) must_check;
+
+/* Searches the events of these times, if events are on. 0: no limit. */
+int find_reported(struct find *find, int64_t from_ms, int64_t to_ms) must_check;
+
+/* Searches all events. */
+int find_reported_ever(struct find *find) must_check;
 
 /* Searches the topic of cancels, then the schedule topic, for what voids a known request. */
 int find_cancelled(struct find *find) must_check;
@@ -162,6 +175,15 @@ int64_t find_sent_from_ms(const struct find *find);
 /* Reads this part of a topic. */
 int find_topic(struct find *find, const struct topic_part *part, find_each *each) must_check;
 
+/* Sets *partitions to 0 if the topic is not in the list of all topics. */
+int find_partitions(struct find *find, const char *topic, int *partitions) must_check;
+
+/* Searches the target for a delivery within a span of the time of its event. */
+int find_on_target(struct find *find, const struct found *found, int64_t span_ms) must_check;
+
+/* Returns the known request of this source, or NULL. */
+const struct known *find_known(const struct find *find, int lane, int64_t offset);
+
 /* Returns whether a request with this dlb-id, key and source is one of the question. */
 bool find_is_wanted(const struct wanted *wanted, struct bytes id, struct bytes key,
                     struct place source);
@@ -178,7 +200,7 @@ __attribute__((format(printf, 2, 3))) void find_note(struct find *find, const ch
 
 /* Returns false when there is no room for more answers. Called by several threads. Copies
    found->key and found->value; without memory, they become null. A second answer for one request
-   replaces the older waiting record or the later cancel. */
+   replaces the older waiting record, the later cancel, or the event without a place. */
 bool find_add(struct find *find, const struct found *found);
 
 /* Prints one answer, or the sentence that there is none. */

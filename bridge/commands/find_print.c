@@ -64,9 +64,9 @@ static json_t *line_of(const struct find *find, const char *state)
     json_t *line = json_pack("{s:s, s:n, s:n, s:n, s:n, s:n, s:n}", "state", state, "topic",
                              "partition", "offset", "level", "source", "due");
     json_object_update_new(line,
-                           json_pack("{s:n, s:n, s:n, s:n, s:n, s:o, s:o}", "record", "delivered",
-                                     "late_ms", "dead_letter", "cancel", "searched",
-                                     searched_json(find), "notes", notes_json(find)));
+                           json_pack("{s:n, s:n, s:n, s:n, s:n, s:n, s:o, s:o}", "record",
+                                     "delivered", "late_ms", "dead_letter", "cancel", "event",
+                                     "searched", searched_json(find), "notes", notes_json(find)));
     return line;
 }
 
@@ -81,13 +81,28 @@ static const char *op_name(const struct found *found)
     return found->op == CANCEL_OP_REPLACE ? "replace" : "cancel";
 }
 
+static json_t *known_instant_json(int64_t ms)
+{
+    return ms == 0 ? json_null() : instant_json(ms);
+}
+
 static json_t *cancel_json(const struct find *find, const struct found *found)
 {
-    return json_pack("{s:s, s:s, s:i, s:I, s:o, s:o}", "op", op_name(found), "topic",
+    const char *op = found->cancel_sent_ms == 0 ? NULL : op_name(found);
+    return json_pack("{s:s?, s:s, s:i, s:I, s:o, s:o}", "op", op, "topic",
                      find->cli->config->schedule, "partition", found->cancel_lane, "offset",
                      (json_int_t)found->cancel_offset, "timestamp",
-                     instant_json(found->cancel_sent_ms), "in_force",
-                     found->in_force_ms == 0 ? json_null() : instant_json(found->in_force_ms));
+                     known_instant_json(found->cancel_sent_ms), "in_force",
+                     known_instant_json(found->in_force_ms));
+}
+
+static json_t *event_json(const struct find *find, const struct found *found)
+{
+    char topic[TOPIC_TEXT_MAX];
+    return json_pack("{s:s, s:i, s:I, s:o}", "topic",
+                     topic_of_events(find->cli->config->schedule, topic), "partition",
+                     found->event_lane, "offset", (json_int_t)found->event_offset, "time",
+                     instant_json(found->event_ms));
 }
 
 static void print_found_json(const struct find *find, const struct found *found)
@@ -96,8 +111,10 @@ static void print_found_json(const struct find *find, const struct found *found)
     json_t *line = line_of(find, state_name(found));
     if (found->topic[0] != '\0') {
         json_object_set_new(line, "topic", json_string(found->topic));
-        json_object_set_new(line, "partition", json_integer(found->partition));
-        json_object_set_new(line, "offset", json_integer(found->offset));
+        if (found->partition >= 0)
+            json_object_set_new(line, "partition", json_integer(found->partition));
+        if (found->offset >= 0)
+            json_object_set_new(line, "offset", json_integer(found->offset));
     }
     if (found->state == FOUND_WAITING && found->slot > 0)
         json_object_set_new(
@@ -118,6 +135,8 @@ static void print_found_json(const struct find *find, const struct found *found)
     }
     if (found->cancelled)
         json_object_set_new(line, "cancel", cancel_json(find, found));
+    if (found->event_ms != 0)
+        json_object_set_new(line, "event", event_json(find, found));
     if (found->code[0] != '\0')
         json_object_set_new(line, "dead_letter",
                             json_pack("{s:s, s:s}", "code", found->code, "reason", found->reason));
@@ -131,12 +150,36 @@ static void print_source(const struct find *find, const struct found *found)
                found->source_lane, found->source_offset);
 }
 
+static void print_place(const char *what, const struct found *found)
+{
+    printf("%s %s", what, found->topic);
+    if (found->partition >= 0)
+        printf(" partition %d", found->partition);
+    if (found->offset >= 0)
+        printf(" offset %" PRId64, found->offset);
+    putchar('\n');
+}
+
+/* Prints the event that reports this. */
+static void print_event(const struct find *find, const struct found *found)
+{
+    char topic[TOPIC_TEXT_MAX], at[INSTANT_TEXT_MAX];
+    if (found->event_ms != 0)
+        printf("  %-9s %s/%d/%" PRId64 " of %s\n", "event",
+               topic_of_events(find->cli->config->schedule, topic), found->event_lane,
+               found->event_offset, instant_format(found->event_ms, at));
+}
+
 static void print_cancelled(const struct find *find, const struct found *found)
 {
     char at[INSTANT_TEXT_MAX];
-    printf("cancelled by the %s %s/%d/%" PRId64 "\n  %-9s %s\n", op_name(found),
-           find->cli->config->schedule, found->cancel_lane, found->cancel_offset, "sent",
-           instant_format(found->cancel_sent_ms, at));
+    printf("cancelled by %s%s/%d/%" PRId64 "\n",
+           found->cancel_sent_ms == 0       ? ""
+           : found->op == CANCEL_OP_REPLACE ? "the replace "
+                                            : "the cancel ",
+           find->cli->config->schedule, found->cancel_lane, found->cancel_offset);
+    if (found->cancel_sent_ms != 0)
+        printf("  %-9s %s\n", "sent", instant_format(found->cancel_sent_ms, at));
     if (found->in_force_ms != 0)
         printf("  %-9s %s\n", "in force", instant_format(found->in_force_ms, at));
     if (found->state == FOUND_WAITING)
@@ -166,8 +209,8 @@ static void print_waiting(const struct find *find, const struct found *found)
 static void print_delivered(const struct find *find, const struct found *found)
 {
     char at[INSTANT_TEXT_MAX], due[INSTANT_TEXT_MAX], late[DURATION_TEXT_MAX];
-    printf("delivered to %s partition %d offset %" PRId64 "\n  %-9s %s\n  %-9s %s\n", found->topic,
-           found->partition, found->offset, "at", instant_format(found->stamped_ms, at), "due",
+    print_place("delivered to", found);
+    printf("  %-9s %s\n  %-9s %s\n", "at", instant_format(found->stamped_ms, at), "due",
            instant_format(found->due_ms, due));
     printf("  %-9s %s\n", "late", duration_format(found->late_ms > 0 ? found->late_ms : 0, late));
     print_source(find, found);
@@ -176,9 +219,9 @@ static void print_delivered(const struct find *find, const struct found *found)
 static void print_dead(const struct find *find, const struct found *found)
 {
     char at[INSTANT_TEXT_MAX];
-    printf("dead-lettered in %s partition %d offset %" PRId64 "\n  %-9s %s\n  %-9s %s: %s\n",
-           found->topic, found->partition, found->offset, "at",
-           instant_format(found->stamped_ms, at), "why", found->code, found->reason);
+    print_place("dead-lettered in", found);
+    printf("  %-9s %s\n  %-9s %s: %s\n", "at", instant_format(found->stamped_ms, at), "why",
+           found->code, found->reason);
     print_source(find, found);
 }
 
@@ -208,6 +251,7 @@ void find_print(const struct find *find, const struct found *found)
         print_cancelled(find, found);
         break;
     }
+    print_event(find, found);
     print_notes(find);
 }
 

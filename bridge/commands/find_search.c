@@ -116,6 +116,8 @@ static bool is_same(const struct found *a, const struct found *b)
         return a->source_lane == b->source_lane && a->source_offset == b->source_offset;
     if (a->state == FOUND_CANCELLED)
         return b->source_lane < 0 && a->cancel_lane == b->cancel_lane;
+    if (a->offset < 0 || b->offset < 0)
+        return a->source_lane == b->source_lane && a->source_offset == b->source_offset;
     return a->partition == b->partition && a->offset == b->offset &&
            strcmp(a->topic, b->topic) == 0;
 }
@@ -135,6 +137,8 @@ static bool is_better_than(const struct found *found, const struct found *other)
         return found->cancel_offset > other->cancel_offset;
     if (found->state == FOUND_CANCELLED)
         return found->cancel_offset < other->cancel_offset; /* the first cancel voids it */
+    if (found->state != FOUND_WAITING)
+        return other->offset < 0 && found->offset >= 0;
     return other->slot == 0 || (found->slot > 0 && other->stamped_ms < found->stamped_ms);
 }
 

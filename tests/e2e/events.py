@@ -7,12 +7,13 @@ import collections
 import datetime
 import json
 import time
+from pathlib import Path
 
 from client import Collector
 from contract import Request
 from orders import Orders
 from schemas import faults, load
-from stage import LANES, Stage, both_modes, require
+from stage import LANES, Fault, Stage, both_modes, require
 from voids import source_of
 
 RATE, KEYS = 250, 2000
@@ -142,6 +143,53 @@ def settled(stage: Stage, told: Collector) -> Life:
         time.sleep(0.5)
 
 
+def with_end(stage: Stage, life: Life, end: str) -> Request:
+    """Returns a request that has one event of its end, of this type."""
+    for request in stage.sender.journal:
+        ends = [name for name, all_ in life.of(request).items() for _ in all_ if name in SETTLED]
+        if ends == [end] and request.kind != "cancel":
+            return request
+    raise Fault(f"no request has only the end {end}")
+
+
+def found_end(stage: Stage, config: Path, request: Request, *args: str) -> dict:
+    """Returns the answer of find about this request."""
+    done = stage.run("find", "-c", str(config), "-o", "json", "--limit", "1000", *args)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    same = [answer for answer in answers if answer["source"] and
+            (answer["source"]["partition"], answer["source"]["offset"]) == (request.partition, request.offset)]
+    require(len(same) == 1, f"find {args} has {len(same)} answers about {request}: {done.stdout}{done.stderr}")
+    return same[0]
+
+
+def ends_are_found(stage: Stage, config: Path, life: Life) -> None:
+    """find has the end of a request from its event. Only a place that the event does not have is read from the target. It
+    has the event when no other topic has a trace of the request."""
+    ends = {end: with_end(stage, life, end) for end in ("delivered", "cancelled", "dead_lettered")}
+    sources = {end: ("--source", f"schedule/{r.partition}/{r.offset}") for end, r in ends.items()}
+    first = {end: found_end(stage, config, r, *sources[end]) for end, r in ends.items()}
+    for end, answer in first.items():
+        require(answer["state"] == end and answer["partition"] is not None or end == "cancelled", f"{end}: {answer}")
+    delivered, searched = first["delivered"], {one["topic"] for one in first["delivered"]["searched"]}
+    record = life.out[sources["delivered"][1]][0]
+    require((delivered["topic"], delivered["partition"], delivered["offset"]) == (record.topic, record.partition, record.offset)
+            and 0 <= delivered["late_ms"] < 60_000, f"{delivered}, and the record is {record}")
+    require((delivered["event"] is None) == stage.exactly_once == (record.topic in searched),
+            f"the event must spare the search of {record.topic}: {delivered}")
+    for topic in stage.admin.topics():
+        if topic.startswith(("e2e.", "schedule")) and topic not in ("schedule.events", "schedule.control"):
+            stage.admin.delete_up_to_end(topic)
+    for end, request in ends.items():
+        name = next(iter(life.of(request)[end]))
+        by_name = ("--id", name["id"]) if "id" in name else ("--key", name["key"])
+        for args in (sources[end], by_name):
+            answer = found_end(stage, config, request, *args)
+            require(answer["state"] == end and answer["event"]["topic"] == "schedule.events", f"{end} by {args}: {answer}")
+            require(end != "delivered" or (answer["offset"] is None) == stage.exactly_once, f"{end} by {args}: {answer}")
+            require(end != "cancelled" or answer["cancel"]["offset"] > request.offset, f"{end} by {args}: {answer}")
+            require(end != "dead_lettered" or answer["dead_letter"] == first[end]["dead_letter"], f"{end} by {args}: {answer}")
+
+
 def events(stage: Stage) -> str:
     """Requests, cancels and replaces, failing targets and kills. Each outcome has its event, and nothing else has one."""
     kills, max_ms, seconds = (8, 20_000, 60) if stage.full else (1, 4000, 9)
@@ -171,6 +219,8 @@ def events(stage: Stage) -> str:
     told.end()
     counts = collections.Counter(name for types in life.by_source.values() for name in types)
     require(counts["cancelled"] and counts["delivered"] and counts["replaced"], f"events are missing: {counts}")
+    require(bridge.stop() == 0, "the bridge ended:\n" + bridge.tail())
+    ends_are_found(stage, config, life)
     return f"{len(stage.sender.journal)} requests, {sum(life.ids.values())} events: " + " ".join(f"{name}={counts[name]}" for name in TYPES) \
         + f" repeated={repeated} kills={kills}"
 

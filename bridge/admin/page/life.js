@@ -19,8 +19,9 @@ const EVENTS = {
   redriven: ["ok", "Sent again"],
 };
 
+// An event may tell the topic alone.
 export function placeText({topic, partition, offset}) {
-  return `${topic}/${partition}/${offset}`;
+  return [topic, partition, offset].filter((part) => part !== null).join("/");
 }
 
 function step(at, kind, title, ...details) {
@@ -58,7 +59,7 @@ function foundSteps(found) {
       : null,
     cancel
       ? step(
-          cancel.in_force ?? cancel.timestamp,
+          cancel.in_force ?? cancel.timestamp ?? found.event?.time ?? null,
           "warn",
           cancel.op === "replace" ? "Replaced" : "Cancelled",
           `by ${placeText(cancel)}`,
