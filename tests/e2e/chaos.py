@@ -15,15 +15,20 @@ from client import Sender
 from clock import Clock
 from contract import Request
 from doubles import COMMITTED_MS
+from operators import Operators
 from orders import Orders
 from processes import Bridge
 from settled import Settled, settle
 from stage import Stage, judge, require
 from verifier import of_writer
+from withheld import Margins, judge_acts
 
 BROKERS, RATE, SESSION_S = 3, 150, 6
 INSTANCE = {"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": "chaos-1"}
 CLOCKS_MS = (-4000, -1000, 0, 1000, 5000)
+# The effect of a pause may wait for a new leader of the topic of control.
+MARGINS = Margins(effect_ms=8000, behind_ms=-min(CLOCKS_MS), ahead_ms=max(CLOCKS_MS), late_ms=60_000)
+PAUSED, LIMITED = "e2e.c", ("e2e.b", 10)
 
 
 class Hand(threading.Thread):
@@ -37,13 +42,15 @@ class Hand(threading.Thread):
         self.faults = [name for name, count in plan.items() for _ in range(count)]
         self.dice.shuffle(self.faults)
         self.count: Counter[str] = Counter()
+        self.calm = threading.Lock()  # a fault is injected and ends with it
         self.problem: Exception | None = None
 
     def run(self) -> None:
         try:
             for name in self.faults:
                 time.sleep(self.dice.uniform(*self.pause))
-                getattr(self, name)()
+                with self.calm:
+                    getattr(self, name)()
         except Exception as problem:  # pylint: disable=broad-except
             self.problem = problem
 
@@ -188,7 +195,8 @@ def totals(settled: Settled, faults: Counter, rebalances: int) -> dict[str, int]
 
 
 def chaos(stage: Stage) -> str:
-    """Load with kills and stops of bridges and brokers, cuts, clock steps, joins, leaves, poison and cancels."""
+    """Load with kills and stops of bridges and brokers, cuts, clock steps, joins, leaves, poison, cancels, pauses and
+    limits."""
     stage.broker(brokers=BROKERS, proxied=True)
     config = stage.ready(replication=3)
     hasty = Sender(stage.kafka.bootstrap, stage.schedule, patience_ms=1500)  # it gives up while a broker is away
@@ -208,18 +216,27 @@ def chaos(stage: Stage) -> str:
     sendings = [stage.background(make, 10_000_000, RATE),
                 stage.background(calm.make, 10_000_000, 10, sender=hasty)]
     time.sleep(10)  # a broker compiles its code in its first seconds
-    for hand in hands:
-        hand.start()
+    direct = stage.config("operator.yaml", kafka={"bootstrap.servers": stage.kafka.bootstrap})
+    operators = Operators(stage, direct, [hand.calm for hand in hands], PAUSED, LIMITED)
+    for thread in (*hands, operators):
+        thread.start()
     for hand in hands:
         hand.finish()
+    acts = operators.finish()
     on_bridges.bridge()  # starts it again if it was fenced
     time.sleep(3)
     for sending in sendings:
         sending.finish(stop=True)
     stage.sender.join(hasty)
-    settled = settle(stage, trace, 180, of_writer(stage.proxy.evidence.writer, {"bridge-1": clock.showed}), ("bridge-1",))
+    settled = settle(stage, trace, 180, of_writer(stage.proxy.evidence.writer, {"bridge-1": clock.showed}), ("bridge-1",),
+                     withheld=(PAUSED, LIMITED[0]))
     report = settled.report
+    held = judge_acts(acts, list(stage.collector.seen), MARGINS)
+    require(not held.faults, f"{len(held.faults)} deliveries in spite of a pause or a limit: {held.faults[:3]}")
+    require(held.held, f"no delivery waited for the end of a pause: {held.line()}")
     stage.totals = totals(settled, hands[0].count + hands[1].count, len(stage.proxy.generations) - 1)
+    stage.totals |= {"pauses and limits": len(acts), "deliveries after a pause": held.held,
+                     "deliveries within a limit": held.limited}
     line = judge(report, None)
     on_bridges.bridge()
     doubles = None if stage.exactly_once else stage.doubles(trace)

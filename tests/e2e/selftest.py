@@ -16,6 +16,7 @@ from selftest_markers import Decided  # noqa: F401  pylint: disable=unused-impor
 from selftest_retries import Retried, Spread  # noqa: F401  pylint: disable=unused-import
 from selftest_turns import Turns  # noqa: F401  pylint: disable=unused-import
 from selftest_voids import Made, Voided  # noqa: F401  pylint: disable=unused-import
+from selftest_withheld import Withheld  # noqa: F401  pylint: disable=unused-import
 from steps import Steps
 from verifier import Doubts, Report, Showed, of_writer, unaccounted, verify
 

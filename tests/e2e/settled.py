@@ -33,12 +33,13 @@ def schedule_log(stage: Stage) -> list:
 
 
 def settle(stage: Stage, hops: Collector, timeout: float, showed: Showed = right, skewed: tuple[str, ...] = (),
-           wins_ms: int | None = None) -> Settled:
+           wins_ms: int | None = None, withheld: tuple[str, ...] = ()) -> Settled:
     """Waits until all requests that nothing is over have come out, and judges all. Raises if a cancelled one came. hops: the
-    reader of the levels. skewed: processes with another clock. wins_ms: see voids.Judge.judge."""
+    reader of the levels. skewed: processes with another clock. wins_ms: see voids.Judge.judge. withheld:
+    targets that operators pause or limit."""
     sender, log = stage.sender, schedule_log(stage)
     sender.placeless[:] = place_unplaced(sender.journal, sender.placeless, log)
-    judge = Judge(sender.journal, log, sender.unsure)
+    judge = Judge(sender.journal, log, sender.unsure, withheld)
     stage.collector.wait_for(judge.must_come(), stage.schedule, timeout)
     time.sleep(GRACE_S + max(0, max(r.due for r in sender.journal) - now_ms()) / 1000)  # cancelled ones could still come
     ends = list(stage.collector.seen)

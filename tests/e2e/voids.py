@@ -160,9 +160,10 @@ class Traffic:
 
 
 class Judge:
-    def __init__(self, journal: list[Request], log: list[Seen], unsure: list[Request] = ()):
-        """log: the records of the schedule topic. Its cancels count even if their producer got no acknowledgement."""
-        self.journal = journal
+    def __init__(self, journal: list[Request], log: list[Seen], unsure: list[Request] = (), withheld: tuple[str, ...] = ()):
+        """log: the records of the schedule topic. Its cancels count even if their producer got no acknowledgement. withheld:
+        targets that operators pause or limit, whose records are late without a fault."""
+        self.journal, self.withheld = journal, withheld
         sent = [r for r in (*journal, *unsure) if voids(r)]
         acked = {(r.partition, r.offset): r.acked_at * 1000 for r in sent if r.acked_at}
         by_face = {face(r.key, r.value, r.headers): r for r in sent}
@@ -184,9 +185,10 @@ class Judge:
     def must_come(self) -> list[Request]:
         return [r for r in self.journal if must_be_accounted(r) and not self.over_it(r)]
 
-    def lateness(self, ends: dict[Place, list[Seen]]) -> int:
-        """Returns the largest lateness of requests that nothing is over."""
+    def lateness(self, ends: dict[Place, list[Seen]], withheld: bool) -> int:
+        """Returns the largest lateness of requests that nothing is over, for withheld targets or for the others."""
         return max((int(seen.received_ms) - request.earliest for request in self.must_come()
+                    if (request.target in self.withheld) == withheld
                     for seen in ends.get((request.partition, request.offset), [])), default=0)
 
     def judge(self, ends: list[Seen], traffic: Traffic | None = None, wins_ms: int | None = None) -> Verdict:
@@ -194,7 +196,7 @@ class Judge:
         found, by_source = Verdict(), defaultdict(list)
         for seen in ends:
             by_source[source_of(seen)].append(seen)
-        late_ms = self.lateness(by_source) + LATE_MS
+        late_ms = [self.lateness(by_source, withheld) + LATE_MS for withheld in (False, True)]
         for request in self.journal:
             found.cancels += voids(request) and op_of(request.headers) == b"cancel"
             found.replaces += voids(request) and op_of(request.headers) == b"replace"
@@ -202,7 +204,8 @@ class Judge:
                 continue
             over, came = self.over_it(request), by_source.get((request.partition, request.offset), [])
             found.came_first += bool(over and came)
-            if came or not over or all(request.earliest + late_ms < one.sent_ms for one in over):
+            if came or not over or all(
+                    request.earliest + late_ms[request.target in self.withheld] < one.sent_ms for one in over):
                 found.to_verify.append(request)
             else:
                 found.dropped.append(request)
