@@ -32,13 +32,14 @@ class Store:
         self.folder.cleanup()
 
 
-def base(store: Store, folder: Path) -> None:
-    """Makes the image that the Dockerfile begins from, with the updates of security."""
+def base(store: Store, arch: str, folder: Path) -> None:
+    """Makes the image that the Dockerfile begins from, with the updates of security. Its programs are of this machine, but
+    buildah 1.28 looks for the architecture of the result and ignores the platform that the Dockerfile names."""
     debian = Debian("trixie", folder / "base")
     debian.run("apt-get", "clean")
     container = store.buildah("from", "scratch")
     store.buildah("add", "-q", container, debian.root, "/")
-    store.buildah("config", "--cmd", "bash", "--env", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", container)
+    store.buildah("config", "--cmd", "bash", "--env", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "--arch", arch, container)
     store.buildah("commit", "-q", "--rm", container, BASE)
     shutil.rmtree(debian.root)
 
@@ -49,7 +50,7 @@ def image(arch: str, release: Release, given: Path, out: Path, settings: dict[st
     run("tar", "-C", source, "--strip-components=1", "-xzf", given)
     store = Store()
     try:
-        base(store, given.parent)
+        base(store, arch, given.parent)
         store.buildah("build", "--isolation", "chroot", "--network", "host", "--pull-never", "--format", "oci",
                       "--platform", f"linux/{arch}", "--timestamp", release.epoch, "--build-arg", f"REVISION={release.commit[:10]}",
                       "-t", "delaybridge", "-f", source / "deploy" / "Dockerfile", source, TZ=settings["TZ"])

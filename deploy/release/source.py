@@ -36,8 +36,9 @@ def chart(release: Release, given: Path, out: Path, settings: dict[str, str]) ->
         start = f"delaybridge-{release.version}/{CHART}/"
         for member in archived.getmembers():
             name = member.name.removeprefix(start)
-            if member.isfile() and name != member.name and not name.startswith(LEFT_OUT):
-                files.append((name, archived.extractfile(member).read()))
+            if name == member.name or name.startswith(LEFT_OUT) or not (contents := archived.extractfile(member)):
+                continue
+            files.append((name, contents.read()))
     files.sort(key=lambda file: (file[0] != "Chart.yaml", file[0]))  # Helm reads this file first
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w", format=tarfile.USTAR_FORMAT) as package:

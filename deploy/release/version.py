@@ -43,7 +43,7 @@ def current() -> str:
 
 
 def newest_of_debian() -> str:
-    return re.match(rf"delaybridge \(({NUMBER})\)", read(DEBIAN))[1]
+    return re.findall(rf"^delaybridge \(({NUMBER})\)", read(DEBIAN), re.M)[0]
 
 
 def disagreements() -> list[str]:
