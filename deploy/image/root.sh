@@ -55,10 +55,11 @@ cp "$binary" "$root/usr/bin/delaybridge"
 copy "$interpreter"
 needs "$binary"
 
-# OpenSSL loads one provider by its path. Both of its paths to the certificates lead to the file of Debian.
+# OpenSSL loads its provider of old algorithms by the path. Debian installs none for another architecture.
 for provider in "$libraries"/ossl-modules/*.so; do
-    library "$provider"
+    [ ! -f "$provider" ] || library "$provider"
 done
+# Both of its paths to the certificates lead to the file of Debian.
 copy /etc/ssl/openssl.cnf
 package_of /etc/ssl/openssl.cnf
 copy /etc/ssl/certs/ca-certificates.crt
