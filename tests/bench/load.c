@@ -8,13 +8,14 @@
    records into a level, stamped at --stamp, with an optional --id. entry: as it writes cancels in
    force, of a cancel at offset 1. Requests and envelopes are due at --due, or --delay to
    --delay-max ms after their writing. The delays are random, but the same in each run.
-   --prefix: the first letter of all keys.
+   --prefix: the first letter of all keys. --key: the only key, which decides the partition.
    --orders 1: each value is the JSON text of a different order. Otherwise it repeats one byte.
    --seconds: ends after this time, even if records are missing. --linger: linger.ms of the client.
    Plain records at a rate use 0, since their lateness begins with their writing.
  */
 #include "levels/cancel_log.h"
 #include "levels/envelope.h"
+#include "levels/murmur2.h"
 #include "tests/bench/bench.h"
 
 #include <inttypes.h>
@@ -31,7 +32,7 @@ struct load {
     rd_kafka_t *rk;
     rd_kafka_topic_t *topic;
     enum kind kind;
-    const char *target, *id, *prefix;
+    const char *target, *id, *prefix, *key;
     int64_t skip, count, rate, for_us, due_ms, delay_ms, delay_max_ms, stamp_ms;
     size_t size;
     int partitions, headers;
@@ -182,10 +183,13 @@ static void write_one(struct load *load, int64_t n)
     char key[16];
     size_t key_len =
         (size_t)snprintf(key, sizeof key, "%.1s%07" PRId64, load->prefix, n % 10000000);
+    struct bytes of_record = load->key != NULL ? bytes_text(load->key) : bytes_of(key, key_len);
+    int64_t partition =
+        load->key != NULL ? murmur2_partition(of_record, load->partitions) : n % load->partitions;
     rd_kafka_vu_t fields[] = {
         {.vtype = RD_KAFKA_VTYPE_RKT, .u.rkt = load->topic},
-        {.vtype = RD_KAFKA_VTYPE_PARTITION, .u.i32 = (int32_t)(n % load->partitions)},
-        {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {key, key_len}},
+        {.vtype = RD_KAFKA_VTYPE_PARTITION, .u.i32 = (int32_t)partition},
+        {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {(void *)of_record.data, of_record.len}},
         {.vtype = RD_KAFKA_VTYPE_VALUE, .u.mem = {value, size}},
         {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = RD_KAFKA_MSG_F_COPY},
         {.vtype = RD_KAFKA_VTYPE_TIMESTAMP, .u.i64 = load->stamp_ms},
@@ -255,6 +259,7 @@ int bench_load(void)
                          .target = option("target", "bench.target"),
                          .id = option("id", NULL),
                          .prefix = option("prefix", "k"),
+                         .key = option("key", NULL),
                          .skip = option_int("skip", 0),
                          .count = option_int("count", 1000),
                          .rate = option_int("rate", 0),
