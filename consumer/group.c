@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 enum { ASK_MS = 1000, ASK_TRIES = 5, ASK_PAUSE_MS = 200, LOG_AGAIN_MS = 1000 };
+enum { OUTSIDE_LOOK_MS = 10 * 1000, OUTSIDE_LOOKS = 3 }; /* a line each 30 s */
 enum { JOIN_MS = 1000, REJOIN_MS = 1000, LEAVE_MS = 2000, LEAVE_STEP_MS = 5 };
 
 static rd_kafka_topic_partition_list_t *all_slots(const struct group *g, const int *lanes, int n)
@@ -181,6 +182,7 @@ int group_new(const struct group_config *config, rd_kafka_conf_t *conf, struct g
     }
     g->config = *config;
     g->lanes = lanes;
+    g->looked_mono_ms = clock_mono_ms();
     int err = start(g, conf, error);
     if (err == 0)
         *group = g;
@@ -228,6 +230,29 @@ static void on_fatal(struct group *g)
     g->owning = g->rereading = false;
 }
 
+static bool is_member(const struct group *g)
+{
+    char *id = rd_kafka_memberid(g->rk);
+    bool member = id != NULL && *id != '\0';
+    rd_kafka_mem_free(g->rk, id);
+    return member;
+}
+
+/* Logs that this process is in no group. While the group has no coordinator, the client tries again
+   without an error. */
+static void log_outside(struct group *g)
+{
+    int64_t now_mono_ms = clock_mono_ms();
+    if (g->fenced || now_mono_ms - g->looked_mono_ms < OUTSIDE_LOOK_MS)
+        return;
+    g->looked_mono_ms = now_mono_ms;
+    g->outside_looks = g->owning || is_member(g) ? 0 : g->outside_looks + 1;
+    if (g->outside_looks > 0 && g->outside_looks % OUTSIDE_LOOKS == 0)
+        log_error("no coordinator admits this process to its group, lanes wait, trying again: run "
+                  "'delaybridge check'",
+                  F_MS("waited_ms", (int64_t)g->outside_looks * OUTSIDE_LOOK_MS));
+}
+
 void group_poll(struct group *g)
 {
     rd_kafka_message_t *message;
@@ -246,6 +271,7 @@ void group_poll(struct group *g)
         join_again(g);
     if (!g->fenced && rd_kafka_fatal_error(g->rk, NULL, 0) != 0)
         on_fatal(g);
+    log_outside(g);
 }
 
 void group_rejoin(struct group *g)
@@ -277,14 +303,6 @@ bool group_is_fenced(const struct group *g)
 static bool is_owning(const struct group *g)
 {
     return g->owning;
-}
-
-static bool is_member(const struct group *g)
-{
-    char *id = rd_kafka_memberid(g->rk);
-    bool member = id != NULL && *id != '\0';
-    rd_kafka_mem_free(g->rk, id);
-    return member;
 }
 
 static bool is_outside(const struct group *g)

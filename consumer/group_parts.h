@@ -21,6 +21,8 @@ struct group {
     bool parts_ok;                              /* no request of it has failed */
     int64_t joined_mono_ms;                     /* last subscription by group_rejoin */
     int64_t logged_mono_ms;                     /* last log line about unknown offsets */
+    int64_t looked_mono_ms;                     /* last look for log_outside */
+    int outside_looks;                          /* looks in a row that found no membership */
     bool rejoin;                                /* leave and join at the next poll */
     bool fenced; /* the client has a fatal error and delivers nothing */
     bool closed;

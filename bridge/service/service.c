@@ -23,6 +23,7 @@
 
 enum { QUERY_MS = 5000, ALIVE_MS = 60 * 1000, RELOAD_MS = 10 * 1000, RELOAD_STEP_MS = 10 };
 enum { SETTLE_MS = 3000, SETTLE_STEP_MS = 250 };
+enum { NAMES_MAX = 1000 }; /* of the list of missing topics in the log */
 
 struct service {
     const struct config *config;
@@ -51,10 +52,31 @@ static void log_finding(const struct finding *f)
                  F_TEXT("reason", f->sentence));
 }
 
+/* Logs all missing topics in one line. Before the first 'topics apply' every topic is missing. */
+static void log_missing(const struct findings *findings)
+{
+    char names[NAMES_MAX] = "";
+    size_t len = 0, n = 0;
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *f = &findings->items[i];
+        if (!f->missing)
+            continue;
+        if (len < sizeof names)
+            len += (size_t)snprintf(names + len, sizeof names - len, "%s%s", n == 0 ? "" : " ",
+                                    f->topic);
+        n++;
+    }
+    if (n > 0)
+        log_error("topics do not exist: run 'delaybridge topics apply'", F_COUNT("topics", n),
+                  F_TEXT("names", names));
+}
+
 static void record_findings(struct service *s, const struct findings *findings)
 {
+    log_missing(findings);
     for (size_t i = 0; i < findings->n; i++)
-        log_finding(&findings->items[i]);
+        if (!findings->items[i].missing)
+            log_finding(&findings->items[i]);
     atomic_store(&s->refusals, findings_count(findings, FINDING_REFUSE));
     atomic_store(&s->faults, findings_count(findings, FINDING_FAULT));
     atomic_store(&s->lanes, findings->partitions);

@@ -2,7 +2,6 @@
 /* Checks that the brokers serve a worker's producers under this login. It starts such a producer,
    since brokers may list a kind of request as supported and still refuse it. */
 #include "bridge/base/clock.h"
-#include "consumer/admin/committed.h"
 #include "consumer/admin/offsets.h"
 #include "consumer/admin/topics.h"
 #include "consumer/admin/topics_survey.h"
@@ -68,28 +67,6 @@ static void judge(const struct config *config, const rd_kafka_error_t *failure,
     }
 }
 
-/* Waits until the group has a coordinator. On a new cluster the first query makes the topic of the
-   groups. The client would drop the query of a transaction after three negative answers, and its
-   call would never return, whatever its timeout (2.0.2 to 2.15.0). */
-static bool group_is_served(const struct config *config, int timeout_ms)
-{
-    char pulse[TOPIC_TEXT_MAX];
-    struct error error;
-    rd_kafka_conf_t *conf = client_conf(config, CLIENT_ALL, &error);
-    if (conf == NULL)
-        return false;
-    offsets_conf(config, conf);
-    rd_kafka_t *rk = client_new(RD_KAFKA_CONSUMER, conf, &error);
-    if (rk == NULL)
-        return false;
-    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(one, topic_of_pulse(config->schedule, pulse), 0);
-    rd_kafka_resp_err_t code = committed_read(rk, one, timeout_ms);
-    rd_kafka_topic_partition_list_destroy(one);
-    rd_kafka_destroy(rk);
-    return code == RD_KAFKA_RESP_ERR_NO_ERROR;
-}
-
 /* Sends each kind of request that a worker sends to a coordinator, in a transaction that is
    aborted. The transaction contains an offset of S.pulse. Members do not use that offset, so they
    do not wait for the end of the transaction. */
@@ -116,7 +93,10 @@ static bool is_unsupported(const rd_kafka_error_t *failure)
            rd_kafka_error_code(failure) == RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION;
 }
 
-static void judge_transactions(const struct config *config, int timeout_ms,
+/* Without a coordinator of the group, only the start is tried. The client would drop the query of a
+   transaction after three negative answers. Its call would then never return, whatever its timeout
+   (2.0.2 to 2.15.0). */
+static void judge_transactions(const struct config *config, bool group_is_served, int timeout_ms,
                                struct findings *findings)
 {
     struct error error;
@@ -128,7 +108,7 @@ static void judge_transactions(const struct config *config, int timeout_ms,
     }
     rd_kafka_error_t *failure = rd_kafka_init_transactions(rk, timeout_ms);
     bool started = failure == NULL;
-    if (started && group_is_served(config, timeout_ms))
+    if (started && group_is_served)
         failure = try_transaction(rk, config, timeout_ms);
     /* Other checks report failures that concern a topic or the group. */
     if (failure != NULL && (!started || is_unsupported(failure)))
@@ -208,8 +188,9 @@ static void judge_producer(const struct config *config, int timeout_ms, struct f
 
 void producers_check(const struct config *config, int timeout_ms, struct findings *findings)
 {
+    bool group_is_served = group_check(config, timeout_ms, findings);
     if (config->exactly_once)
-        judge_transactions(config, timeout_ms, findings);
+        judge_transactions(config, group_is_served, timeout_ms, findings);
     else
         judge_producer(config, timeout_ms, findings);
 }

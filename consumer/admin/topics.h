@@ -22,6 +22,7 @@ struct finding {
     char *sentence; /* owned: the fault and the command */
     char *fix;      /* owned: the change by topics apply, in words; NULL: none */
     bool chosen;    /* a consequence of topic_settings */
+    bool missing;   /* a topic of the bridge does not exist, so run must not start */
 };
 struct findings {
     struct finding *items;
@@ -39,8 +40,13 @@ int findings_count(const struct findings *findings, enum finding_kind kind);
 int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
                  struct findings *findings, struct error *error) must_check;
 
-/* Checks that the brokers serve a worker's producer (transactional with exactly-once), and adds
-   findings. Creates its own client; waits for three times timeout_ms at most. */
+/* Checks that the group has a coordinator, and adds a finding if it has none. On a new cluster this
+   creates the topic of the groups. Returns whether the coordinator answered. Creates its own
+   client; waits for twice timeout_ms at most. */
+bool group_check(const struct config *config, int timeout_ms, struct findings *findings);
+
+/* Does the same, and checks that the brokers serve a worker's producer (transactional with
+   exactly-once). Waits for five times timeout_ms at most. */
 void producers_check(const struct config *config, int timeout_ms, struct findings *findings);
 
 /* Arguments and results of topics_apply. */

@@ -47,10 +47,11 @@ static void check_partitions(struct findings *findings, const struct survey *sur
             "topic %s does not exist, or this login may not see it, so pause, resume and limit are "
             "unavailable: " RUN_APPLY ", or allow Read on it",
             topic->name);
-    else if (topic->partitions == 0)
+    else if (topic->partitions == 0) {
         finding_add(findings, FINDING_REFUSE, topic->name, words("create %s", topic->name),
                     "topic %s does not exist: " RUN_APPLY, topic->name);
-    else if (!topic_has_lanes(topic->kind))
+        findings->items[findings->n - 1].missing = true;
+    } else if (!topic_has_lanes(topic->kind))
         return;
     else if (topic->partitions < lanes)
         finding_add(

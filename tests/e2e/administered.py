@@ -14,9 +14,10 @@ from client import Admin
 from operating import Watch
 from processes import CACHE, ROOT, Bridge
 from secured import APPLY, Fortress, Right
-from stage import LANES, TARGETS, Skip, Stage, exactly_once, judge, level_topics, require, will_say
+from stage import LANES, TARGETS, Skip, Stage, both_modes, exactly_once, judge, level_topics, require, will_say
 
 INTEGRATION = ROOT / "build" / "dev" / "integration_tests"
+MOST_LINES = 12  # of a process in its first minute
 ROUNDS, OWN_TOPICS = 5, 23  # schedule, 18 levels, dead letters, cancels, control, pulse
 SUITES = ("topics", "offsets", "broker_limits", "insync")  # suites whose tests need a broker
 
@@ -107,12 +108,7 @@ public class Limits implements CreateTopicPolicy {
 
 def policy(stage: Stage) -> str:
     """Brokers whose policy refuses settings: 'topics apply' quotes it, and topic_settings replaces the settings."""
-    if shutil.which("javac") is None:
-        raise Skip("needs javac (openjdk-17-jdk-headless)")
-    (stage.folder / "Limits.java").write_text(POLICY)
-    subprocess.run(["javac", "-cp", f"{CACHE}/kafka-4.1.1/*", "Limits.java"], cwd=stage.folder, check=True)
-    os.environ["KAFKA_CLASSES"] = str(stage.folder)
-    stage.broker(props=("create.topic.policy.class.name=Limits",))
+    stage.broker(props=compile_policy(stage, "Limits", POLICY))
     quoted = stage.run("topics", "apply", "-c", str(stage.config()))
     says(stage, "a policy", quoted, (78,), "is 8388608 at most here", "topic_settings", "max.message.bytes")
     limits = {"max.message.bytes": 8388608}
@@ -124,6 +120,59 @@ def policy(stage: Stage) -> str:
     stage.admin.create("e2e.a", 1)
     says(stage, "check", stage.run("check", "-c", str(path)), (0,), "dead-lettered as too_large")
     return "refused and quoted twice, then created within the limits"
+
+
+GROUP_POLICY = """
+import java.io.File;
+import java.util.Map;
+import org.apache.kafka.common.errors.PolicyViolationException;
+import org.apache.kafka.server.policy.CreateTopicPolicy;
+
+public class Internal implements CreateTopicPolicy {
+    public void configure(Map<String, ?> settings) {}
+    public void close() {}
+    public void validate(RequestMetadata asked) {
+        if (asked.topic().startsWith("__") && !new File("%s").exists())
+            throw new PolicyViolationException("topics of this name are not allowed here");
+    }
+}
+"""
+
+
+def compile_policy(stage: Stage, name: str, source: str) -> tuple[str]:
+    """Compiles a policy for new topics. Returns the property that makes the brokers use it."""
+    if shutil.which("javac") is None:
+        raise Skip("needs javac (openjdk-17-jdk-headless)")
+    (stage.folder / f"{name}.java").write_text(source)
+    subprocess.run(["javac", "-cp", f"{CACHE}/kafka-4.1.1/*", f"{name}.java"], cwd=stage.folder, check=True)
+    os.environ["KAFKA_CLASSES"] = str(stage.folder)
+    return (f"create.topic.policy.class.name={name}",)
+
+
+def group_refused(stage: Stage) -> str:
+    """Brokers whose policy refuses __consumer_offsets: the log and check name it. Lanes follow after it is allowed."""
+    allowed = stage.folder / "allowed"
+    stage.broker(props=compile_policy(stage, "Internal", GROUP_POLICY % allowed))
+    for name, partitions in TARGETS.items():
+        stage.admin.create(name, partitions)
+    path = stage.config(listen=f"127.0.0.1:{stage.spare_port}")
+    stage.apply(path)
+    bridge = Bridge(stage.binary, path, "bridge").start()
+    will_say(bridge, "the group has no coordinator", 40)
+    says(stage, "check", stage.run("check", "-c", str(path)), (78,), "the group has no coordinator",
+         "topic __consumer_offsets does not exist", "If a policy for new topics refuses it, allow it there")
+    will_say(bridge, "no coordinator admits this process to its group", 60)
+    lines = len(bridge.tail(1000).splitlines())
+    require(lines <= MOST_LINES, f"{lines} lines about one reason:\n{bridge.tail(1000)}")
+    allowed.touch()
+    will_say(bridge, "lanes assigned", 40)
+    says(stage, "check", stage.run("check", "-c", str(path)), (0,), "topics: ok")
+    stage.connect_clients(list(TARGETS))
+    generator = stage.generator(2000)
+    stage.background(lambda n, now: generator.request(now), 100, 50).finish()
+    line = judge(stage.verify())
+    require(bridge.stop() == 0, f"SIGTERM did not end the bridge cleanly:\n{bridge.tail()}")
+    return f"named by log and check; lanes after the policy allowed the topic; {line}"
 
 
 def may_not_alter(stage: Stage) -> str:
@@ -158,6 +207,9 @@ def topics_awaited(stage: Stage) -> str:
     require(code == 78 and "cannot start" in early.tail(50), f"without topics, run ended with {code}:\n{early.tail()}")
     waiting = Bridge(stage.binary, path, "waiting", args=("--wait-for-topics", "2m")).start()
     will_say(waiting, "waiting for the topics")
+    missing = [line for line in waiting.tail(50).splitlines() if "not exist" in line]
+    require(len(missing) == 1 and f'"topics":{OWN_TOPICS - 1},"names":"schedule schedule.1s ' in missing[0],
+            f"not one line for all missing topics:\n{waiting.tail(50)}")
     live, ready = (Watch(stage.spare_port).get(page) for page in ("/livez", "/readyz"))
     require(live[0] == 200 and ready[0] == 503 and "about the topics" in ready[1], f"while it waits: {live}, {ready}")
     stage.admin.create(stage.schedule, LANES)  # a part of the topics is not enough
@@ -191,5 +243,5 @@ def first_start(stage: Stage) -> str:
 
 
 SCENARIOS = {play.__name__: play for play in (integration, apply_three, learns_late, policy, may_not_alter,
-                                                    topics_awaited)} | \
+                                                    topics_awaited)} | both_modes(group_refused) | \
     {"first_start_exactly": exactly_once(first_start)}

@@ -32,6 +32,7 @@ SAID = {
     "lanes assigned": "rebalance",
     "lanes revoked": "rebalance",
     "level topic does not exist": "level_deleted_exactly",
+    "no coordinator admits this process to its group": "group_refused",
     "no transactional producer can start now": "tests/integration/test_transactions.c",
     "partition blocked": "histories",
     "partition of the bridge unavailable, its lane waits": "tests/faults/said.c",

@@ -76,7 +76,8 @@ ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name. Of a pair whose modes share the mechanism, one half.
 ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs_exactly", "broker_restart",
              "cancel_commands_exactly", "cancels_upgraded", "cancels_upgraded_exactly", "clock_step", "damaged_exactly",
-             "fenced", "full_disk_exactly", "guides", "held_requests", "histories_exactly", "huge_unpacked_exactly",
+             "fenced", "full_disk_exactly", "group_refused", "group_refused_exactly", "guides",
+             "held_requests", "histories_exactly", "huge_unpacked_exactly",
              "level_deleted", "level_replaced", "many_targets", "many_targets_exactly", "may_not_alter",
              "mixed_versions_exactly", "offsets_expire", "offsets_expire_exactly", "packed_many_exactly", "packed_one",
              "packed_refused", "partitioned", "policy", "redriven_exactly", "retries_exactly", "secured_exactly",
