@@ -37,14 +37,14 @@ def free_port(count: int = 3) -> int:
     raise RuntimeError("no free port")
 
 
-def newer_client() -> str:
-    """Returns the folder of a librdkafka that is newer than the system's: the version of Debian 13. The package of the
+def newer_client(version: str = NEWER) -> str:
+    """Returns the folder of another librdkafka than the system's, by default the version of Debian 13. The package of the
     Python client contains it as one library that needs only libc."""
-    folder = CACHE / f"librdkafka-{NEWER}"
+    folder = CACHE / f"librdkafka-{version}"
     if not folder.exists():
         with tempfile.TemporaryDirectory() as work:
             subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "--dest",
-                            work, f"confluent-kafka=={NEWER}"], check=True)
+                            work, f"confluent-kafka=={version}"], check=True)
             [package] = Path(work).glob("*.whl")
             with zipfile.ZipFile(package) as files:
                 [library] = [name for name in files.namelist() if "/librdkafka-" in name]

@@ -117,7 +117,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "delaybridge")
     parser.add_argument("--sanitized", type=Path, help=f"a second binary, on which {', '.join(SANITIZED)} run too")
     parser.add_argument("--in", type=Path, dest="folder", help=argparse.SUPPRESS)
-    parser.add_argument("--newer", action="store_true", help=f"the bridge on librdkafka {NEWER}")
+    parser.add_argument("--kafka", metavar="VERSION", help="the version of the brokers; before 3.3 with ZooKeeper")
+    parser.add_argument("--librdkafka", metavar="VERSION", help="the version of the bridge's library")
+    parser.add_argument("--newer", action="store_const", const=NEWER, dest="librdkafka", help=f"--librdkafka {NEWER}")
     parser.add_argument("--keep", action="store_true", help="keep the folders (they are kept on a failure)")
     return parser.parse_args()
 
@@ -250,8 +252,10 @@ def main() -> int:
         if not binary.exists():
             print(f"run.py: {binary} is not there: ./dev build", file=sys.stderr)
             return 70
-    if options.newer:
-        os.environ["LD_LIBRARY_PATH"] = newer_client()
+    if options.kafka:
+        os.environ["KAFKA_VERSION"] = options.kafka
+    if options.librdkafka:
+        os.environ["LD_LIBRARY_PATH"] = newer_client(options.librdkafka)
     if options.folder:
         result = play(names[0], options, options.folder)
         sys.stdout.flush()
