@@ -14,6 +14,7 @@ from client import Admin, Sender, now_ms
 from contract import Request
 from generator import Generator
 from processes import Bridge
+from reading import HEADERS, bad_batch, letters
 from scenarios import AUTHORIZER, source
 from stage import Stage, both_modes, judge, require, require_prompt, will_say
 
@@ -33,6 +34,9 @@ DOUBTFUL, AGAIN = 4, 2
 ATTEMPTS = 3
 SECOND = 2                     # the broker that may stop; it is no controller
 SMALL_BYTES, LARGE_BYTES = 2000, 4000
+# The client parses 100,000 headers at most.
+TOO_MANY = [("h", b"v")] * (HEADERS + 100)
+BLOCKED_LANE = 0               # of an unreadable batch.
 NAMES, NAME_KIB, HEAP_MIB = 20_000, 1, 8  # names without a topic, memory of each, heap growth
 IDLE_S, IDLE_SHARE = 4, 0.05              # the share of a core after all work is done
 
@@ -112,6 +116,31 @@ def poison(stage: Stage) -> Maker:
     return lambda n, now: generator.poison(now, n)
 
 
+def with_too_many_headers(stage: Stage) -> Maker:
+    """Makes requests whose headers the client cannot parse. Their dead letters have none of them."""
+    make = to("e2e.a", stage, "bad_header", value=b"v")
+
+    def make_with_headers(n: int, now: int) -> Request:
+        request = make(n, now)
+        request.headers = TOO_MANY + request.headers
+        request.kind, request.waited, request.extra["unparsed"] = "headers", False, True
+        return request
+    return make_with_headers
+
+
+def begin_unreadable(stage: Stage) -> None:
+    """Blocks a lane with a batch that cannot be decompressed."""
+    stage.unreadable = bad_batch(stage, BLOCKED_LANE)
+
+
+def skip_unreadable(stage: Stage) -> None:
+    """Skips the batch, and removes its dead letter from the collector: the verifier knows no request for it."""
+    done = stage.run("skip", stage.unreadable, "-c", str(stage.folder / "delaybridge.yaml"))
+    require(done.returncode == 0, f"skip ended with {done.returncode}: {done.stderr}")
+    stage.admin.wait("the dead letter of the batch", lambda: letters(stage, stage.unreadable) == 1)
+    stage.collector.seen = [s for s in stage.collector.seen if s.header("dlb-error") != b"unreadable"]
+
+
 def prepare_leaderless(stage: Stage) -> None:
     """Creates a topic on a broker that stops later."""
     stage.admin.create("e2e.stuck", 3, on=[SECOND])
@@ -165,10 +194,13 @@ BAD_THINGS: dict[str, Bad] = {
     "keyless": Bad(keyless, prepare=prepare_compacted),
     "poison": Bad(poison),
     "names": Bad(without_topic, rate=RATE, check=judge_names),
+    "headers": Bad(with_too_many_headers, rate=2),
+    "unreadable": Bad(poison, rate=0, begin=begin_unreadable, heal=skip_unreadable, says="delaybridge skip schedule/",
+                      spares=lambda request: request.partition != BLOCKED_LANE, apart=True),
     "20000_names": Bad(without_topic, rate=1000, seconds=NAMES / 1000, check=judge_names, apart=True),
 }
 # Turns with reduced counts. At most one bad thing of a turn breaks a transaction with good requests in it.
-TOGETHER = [["leaderless", "forbidden"], ["short", "missing"], ["too_large", "tombstones"],
+TOGETHER = [["leaderless", "forbidden"], ["short", "missing"], ["too_large", "tombstones", "headers"],
             ["keyless", "poison", "names"]]
 # The lines of failing names share the limit of their entry, and must not hide another target.
 ENTRIES = ["e2e.*", "e2e.none.*"]
