@@ -8,7 +8,7 @@ from confluent_kafka.admin import OffsetSpec
 
 from histories import LANES, Act
 from processes import Bridge
-from secured import RUN, setting
+from secured import RUN, Fortress, setting
 from stage import Stage, both_modes, judge, require, will_say
 
 TRANSACTIONS = {"AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit"}
@@ -92,7 +92,7 @@ def short_commits(stage: Stage) -> str:
 
 def trim_forbidden(stage: Stage) -> str:
     """Delete on the level topics is missing and then allowed: the old records are deleted a minute later."""
-    fortress = setting(stage)
+    fortress = setting(stage, Fortress)
     deletes = [right for right in RUN if right.operation == "delete"]
     fortress.allow("bridge", [right for right in RUN if right not in deletes])
     bridge = stage.bridge(stage.config(kafka=fortress.sasl()))

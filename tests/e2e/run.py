@@ -38,6 +38,7 @@ import managed
 import memory
 import messages
 import network
+import oidc
 import order_timeout
 import own_topics
 import page
@@ -71,7 +72,7 @@ PARTS = (scenarios, static, stalled, targets, transacted, network, secured, hist
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
          everyday, throttled, found, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries,
          share_groups, spring_topics, paused, known, managed, admin, admin_live,
-         admin_properties, page)
+         admin_properties, page, oidc)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name. Of a pair whose modes share the mechanism, one half.
 ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs_exactly", "broker_restart",
@@ -86,7 +87,7 @@ ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs_ex
              "unreadable_exactly", "waiting_millions"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND | \
              order_timeout.ON_DEMAND | restored.ON_DEMAND | events.ON_DEMAND | share_groups.ON_DEMAND | \
              spring_topics.ON_DEMAND | paused.ON_DEMAND | known.ON_DEMAND | managed.ON_DEMAND | \
-             admin.ON_DEMAND | admin_live.ON_DEMAND | admin_properties.ON_DEMAND | \
+             admin.ON_DEMAND | admin_live.ON_DEMAND | admin_properties.ON_DEMAND | oidc.ON_DEMAND | \
              set(page.SCENARIOS)
 # Three brokers each, and faults in a clock's time: first, and each in three places.
 HEAVY = {"smallest_request_limit", "smallest_request_limit_exactly", "three_brokers", "three_brokers_exactly", "chaos",

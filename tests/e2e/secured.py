@@ -12,6 +12,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from confluent_kafka.admin import (AclBinding, AclBindingFilter, AclOperation, AclPermissionType,
                                    ResourcePatternType, ResourceType, ScramCredentialInfo, ScramMechanism,
@@ -207,9 +208,12 @@ class Fortress:
             require(password not in said, f"{what}: {user}'s password is printed")
 
 
-def setting(stage: Stage) -> Fortress:
+Kind = TypeVar("Kind", bound=Fortress)
+
+
+def setting(stage: Stage, kind: type[Kind]) -> Kind:
     """Creates users and, with the rights for it, the bridge's topics. Starts a sender and a reader."""
-    fortress = Fortress(stage)
+    fortress = kind(stage)
     for name, partitions in (("e2e.a", 3), ("e2e.b", 3), ("e2e.c", 1)):
         stage.admin.create(name, partitions)
     fortress.allow("operator", APPLY)
@@ -239,7 +243,7 @@ def end(bridge: Bridge) -> None:
 
 def secured(stage: Stage) -> str:
     """SASL PLAIN and mutual TLS with the smallest ACLs: each right is needed, and no secret is printed."""
-    fortress = setting(stage)
+    fortress = setting(stage, Fortress)
     config = stage.config(kafka=fortress.sasl())
     refused_logins(stage, fortress)
     fortress.allow("bridge", RUN + (EXACTLY if stage.exactly_once else []))
@@ -409,7 +413,7 @@ def secured_scram(stage: Stage) -> str:
     """SCRAM-SHA-256 and SCRAM-SHA-512 over TLS, with a librdkafka that supports them."""
     if not scram_works(stage):
         os.environ["LD_LIBRARY_PATH"] = newer_client()
-    fortress = setting(stage)
+    fortress = setting(stage, Fortress)
     fortress.allow("bridge", RUN)
     for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
         config = stage.config(f"{mechanism}.yaml", kafka=fortress.sasl(mechanism=mechanism))
