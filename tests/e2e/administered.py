@@ -207,7 +207,7 @@ def topics_awaited(stage: Stage) -> str:
     require(code == 78 and "cannot start" in early.tail(50), f"without topics, run ended with {code}:\n{early.tail()}")
     waiting = Bridge(stage.binary, path, "waiting", args=("--wait-for-topics", "2m")).start()
     will_say(waiting, "waiting for the topics")
-    missing = [line for line in waiting.tail(50).splitlines() if "not exist" in line]
+    missing = [line for line in waiting.tail(50).splitlines() if '"error"' in line and "not exist" in line]
     require(len(missing) == 1 and f'"topics":{OWN_TOPICS - 1},"names":"schedule schedule.1s ' in missing[0],
             f"not one line for all missing topics:\n{waiting.tail(50)}")
     live, ready = (Watch(stage.spare_port).get(page) for page in ("/livez", "/readyz"))
