@@ -142,7 +142,11 @@ class Client:
         self.process = subprocess.Popen(
             ["java", *CLIENT_JVM, f"-Duser.home={folder}", "-cp", f"{classes}:{JARS}/*", "Peer", kind, address],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True)
-        self.expect("ready")
+        try:
+            self.expect("ready")
+        except RuntimeError:
+            self.close()
+            raise
 
     def line(self) -> str:
         """Returns its next line, or an empty one after a long time."""
