@@ -281,14 +281,18 @@ class Among:
 
     def settle(self) -> str:
         """Judges a request that may end in two ways by the one that happened."""
-        stage = self.stage
-        stage.collector.wait_for(list(stage.sender.journal), stage.schedule, 90)
+        stage, journal = self.stage, self.accounted()
+        stage.collector.wait_for(journal, stage.schedule, 90)
         dead = {s.header("dlb-source") for s in stage.collector.of(f"{stage.schedule}.dead-letter")}
-        for request in stage.sender.journal:
+        for request in journal:
             name = f"{stage.schedule}/{request.partition}/{request.offset}".encode()
             if request.extra.get("either") and name in dead:
                 request.code, request.waited = "target_failed", True
-        return judge(stage.verify(timeout=10))
+        return judge(stage.verify(journal, timeout=10))
+
+    def accounted(self) -> list[Request]:
+        """Returns the requests that must come out."""
+        return list(self.stage.sender.journal)
 
     def good(self) -> Maker:
         generator = self.stage.generator(MAX_WAIT_MS)
