@@ -93,7 +93,7 @@ ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs_ex
 HEAVY = {"smallest_request_limit", "smallest_request_limit_exactly", "three_brokers", "three_brokers_exactly", "chaos",
          "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
 # They compare lateness with and without a fault, so fewer others run next to them: two places each.
-COMPARING = {"among", "among_exactly", "own_topics_exactly", "bad_targets", "bad_targets_exactly", "huge_unpacked"}
+COMPARING = {"among", "among_exactly", "own_topics_exactly", "own_cancelled", "bad_targets", "bad_targets_exactly", "huge_unpacked"}
 # About a minute and more each: before the others, so that none of them is the last to run.
 LONG = ("histories", "among", "among_exactly", "own_topics_exactly", "held_requests_exactly", "kill9", "kill9_exactly", "bad_topics", "rebalance",
         "operated", "broker_blink", "broker_blink_exactly", "broker_restart", "broker_restart_exactly", "full_disk",
