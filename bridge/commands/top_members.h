@@ -27,8 +27,8 @@ struct top_members {
    sentence, and the last ones stay. */
 int top_members_look(struct top_members *members, const struct cli *cli, struct error *error);
 
-/* Takes the ownership of the processes of a list, and chooses the addresses to read. */
-void top_members_take(struct top_members *members, struct control_list *list);
+/* Takes the ownership of the processes of a fresh list, and chooses the addresses to read. */
+void top_members_take(struct top_members *members, struct control_list *fresh);
 void top_members_deinit(struct top_members *members);
 
 /* Writes a sentence about the processes that cannot be read from this host. There is one. */
