@@ -64,6 +64,9 @@ def run(row: Row) -> dict:
     print(done.stdout + done.stderr, flush=True)
     # A scenario that was late next to others is run once more: the last outcome counts.
     seen = {name: outcome for outcome, name in re.findall(r"^(PASSED|FAILED|LATE|UNSURE|SKIPPED) +(\S+) ", done.stdout, re.M)}
+    # Duplicates are judged by the requests that a proxy sees. It decodes those of librdkafka 2.0.2 and 2.3.0.
+    blind = re.findall(r"^FAILED +(\S+) .*the proxy has not seen all requests$", done.stdout, re.M)
+    seen.update(dict.fromkeys(blind, "UNJUDGED"))
     return {"date": f"{datetime.date.today()}", **{name: seen.get(name, "FAILED").lower() for name in SCENARIOS}}
 
 
@@ -101,7 +104,7 @@ def main() -> int:
     failed = []
     for row in [known[name] for name in options.row or known]:
         results[row.name] = run(row)
-        if any(results[row.name][name] != "passed" for name in SCENARIOS):
+        if any(results[row.name][name] not in ("passed", "unjudged") for name in SCENARIOS):
             failed.append(row.name)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
         PAGE.write_text(before + BEGIN + table(results) + END + after)
