@@ -68,6 +68,16 @@ def answered(commands: Commands, before: int) -> str:
     return f"{COUNT} answers in {took:.1f} s"
 
 
+def shown_in_top(commands: Commands, address: str) -> None:
+    """The first screen of top has the cancels in force, and a pause that begins just before."""
+    commands.run("pause", "e2e.b", "--for", "1h")
+    row = commands.run("top", address, "--once")[0]
+    require(row["cancels"] >= COUNT and row["pauses"] == 1, f"top: {row}")
+    text = commands.stage.run("top", address, "--once", "-c", str(commands.config)).stdout
+    require(f"  cancels {row['cancels']:,}  " in text and "PAUSED by 1 " in text, f"top: {text}")
+    commands.run("resume", "e2e.b")
+
+
 def refused_before_it_is_sent(commands: Commands) -> None:
     """Lines before a bad one are sent and answered. A bad line is quoted and not sent."""
     answers = commands.run("cancel", "--wait", "20s", lines=[{"key": "a"}, {"id": "b"}, {"key": "c"}], code=65)
@@ -180,10 +190,13 @@ def wait_until(condition, timeout: float = 30) -> None:
 def cancel_commands(stage: Stage) -> str:
     """An operator cancels thousands of requests and reads the answers. find, check and redrive know cancels."""
     before = now_ms()
-    commands = Commands(stage, stage.ready(cancel_on_tombstone=True))
+    stage.broker()
+    address = f"127.0.0.1:{stage.spare_port}"
+    commands = Commands(stage, stage.ready(cancel_on_tombstone=True, listen=address))
     unanswered_without_a_bridge(commands)
     stage.bridge(commands.config)
     line = answered(commands, before)
+    shown_in_top(commands, address)
     refused_before_it_is_sent(commands)
     found_as_cancelled(commands)
     dropped_is_found(commands)
