@@ -38,10 +38,10 @@ static rd_kafka_resp_err_t look_up(rd_kafka_t *rk, int timeout_ms)
     return code;
 }
 
-static void judge(rd_kafka_t *rk, rd_kafka_resp_err_t asked, int timeout_ms,
-                  struct findings *findings)
+/* topic: the result of look_up. query: the error of the last query. */
+static void judge(rd_kafka_resp_err_t topic, rd_kafka_resp_err_t query, struct findings *findings)
 {
-    switch ((int)look_up(rk, timeout_ms)) {
+    switch ((int)topic) {
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
         finding_add(findings, FINDING_FAULT, GROUPS_TOPIC, NULL,
                     NO_COORDINATOR
@@ -62,8 +62,26 @@ static void judge(rd_kafka_t *rk, rd_kafka_resp_err_t asked, int timeout_ms,
                     NO_COORDINATOR
                     "no broker answered a query for the group's offsets in time (%s). Look for its "
                     "reason in the logs of the brokers",
-                    rd_kafka_err2str(asked));
+                    rd_kafka_err2str(query));
     }
+}
+
+static rd_kafka_resp_err_t ask(rd_kafka_t *rk, const struct config *config, int timeout_ms)
+{
+    char pulse[TOPIC_TEXT_MAX];
+    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(one, topic_of_pulse(config->schedule, pulse), 0);
+    rd_kafka_resp_err_t code = committed_read(rk, one, timeout_ms);
+    rd_kafka_topic_partition_list_destroy(one);
+    return code;
+}
+
+/* Returns whether no coordinator answered. A login that commands use need not have rights on the
+   group, so a refusal does not count. A member logs it. */
+static bool is_away(rd_kafka_resp_err_t code)
+{
+    return code == RD_KAFKA_RESP_ERR__TIMED_OUT || code == RD_KAFKA_RESP_ERR__WAIT_COORD ||
+           code == RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE;
 }
 
 bool group_check(const struct config *config, int timeout_ms, struct findings *findings)
@@ -71,15 +89,14 @@ bool group_check(const struct config *config, int timeout_ms, struct findings *f
     rd_kafka_t *rk = make_reader(config);
     if (rk == NULL)
         return false; /* the other checks report it */
-    char pulse[TOPIC_TEXT_MAX];
-    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(one, topic_of_pulse(config->schedule, pulse), 0);
-    rd_kafka_resp_err_t code = committed_read(rk, one, timeout_ms);
-    rd_kafka_topic_partition_list_destroy(one);
-    /* A login that commands use need not have rights on the group. A member logs its refusal. */
-    if (code == RD_KAFKA_RESP_ERR__TIMED_OUT || code == RD_KAFKA_RESP_ERR__WAIT_COORD ||
-        code == RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE)
-        judge(rk, code, timeout_ms, findings);
+    rd_kafka_resp_err_t code = ask(rk, config, timeout_ms), topic = 0;
+    if (is_away(code))
+        topic = look_up(rk, timeout_ms);
+    /* The first query has just created the topic, perhaps on slow brokers. */
+    if (is_away(code) && topic == RD_KAFKA_RESP_ERR_NO_ERROR)
+        code = ask(rk, config, timeout_ms);
+    if (is_away(code))
+        judge(topic, code, findings);
     rd_kafka_destroy(rk);
     return code == RD_KAFKA_RESP_ERR_NO_ERROR;
 }

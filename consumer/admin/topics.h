@@ -42,11 +42,11 @@ int topics_check(rd_kafka_t *rk, const struct config *config, int timeout_ms,
 
 /* Checks that the group has a coordinator, and adds a finding if it has none. On a new cluster this
    creates the topic of the groups. Returns whether the coordinator answered. Creates its own
-   client; waits for twice timeout_ms at most. */
+   client; waits for three times timeout_ms at most. */
 bool group_check(const struct config *config, int timeout_ms, struct findings *findings);
 
 /* Does the same, and checks that the brokers serve a worker's producer (transactional with
-   exactly-once). Waits for five times timeout_ms at most. */
+   exactly-once). Waits for six times timeout_ms at most. */
 void producers_check(const struct config *config, int timeout_ms, struct findings *findings);
 
 /* Arguments and results of topics_apply. */
