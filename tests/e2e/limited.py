@@ -37,7 +37,8 @@ def no_transactions(stage: Stage) -> str:
         ends_with(stage, transactional, hidden, "the brokers do not serve transactions")
     ends_with(stage, plain, IDEMPOTENCE, "the brokers do not serve idempotent producers")
     stage.proxy.hidden = TRANSACTIONS
-    stage.sender.send_paced(lambda n, now: stage.generator(1000).request(now), 20, 200)
+    generator = stage.generator(1000)
+    stage.sender.send_paced(lambda n, now: generator.request(now), 20, 200)
     stage.bridge(plain, "plain")
     line = judge(stage.verify())
     stage.proxy.hidden = set()
@@ -96,7 +97,8 @@ def trim_forbidden(stage: Stage) -> str:
     deletes = [right for right in RUN if right.operation == "delete"]
     fortress.allow("bridge", [right for right in RUN if right not in deletes])
     bridge = stage.bridge(stage.config(kafka=fortress.sasl()))
-    stage.sender.send_paced(lambda n, now: stage.generator(1).request(now, wait_ms=1500, target="e2e.a"), 40, 200)
+    generator = stage.generator(1)
+    stage.sender.send_paced(lambda n, now: generator.request(now, wait_ms=1500, target="e2e.a"), 40, 200)
     line = judge(stage.verify())
     will_say(bridge, "allow Delete on the level topics", 90)
     places = [("schedule.1s", lane) for lane in range(8)]
