@@ -18,16 +18,31 @@ static inline int64_t clock_ms(clockid_t clock)
     return clock_us(clock) / 1000;
 }
 
+/* A wall clock that replaces the system's, and its view of timestamps that producers write by the
+   system's clock. Only `delaybridge dev` has one. Its functions are safe from any thread. */
+struct clock {
+    int64_t (*wall_us)(void *ctx);
+    int64_t (*of_real_ms)(void *ctx, int64_t real_ms); /* converts a time of the system's clock */
+    void *ctx;
+};
+
 /* Returns milliseconds since the epoch. */
 static inline int64_t clock_wall_ms(void)
 {
     return clock_ms(CLOCK_REALTIME);
 }
 
-/* Returns the microseconds until the start of the millisecond at_wall_ms, or 0 if it is past. */
-static inline int64_t clock_until_us(int64_t at_wall_ms)
+/* Returns microseconds since the epoch. clock NULL: of the system's clock. */
+static inline int64_t clock_wall_us(const struct clock *clock)
 {
-    int64_t left_us = at_wall_ms * 1000 - clock_us(CLOCK_REALTIME);
+    return clock == NULL ? clock_us(CLOCK_REALTIME) : clock->wall_us(clock->ctx);
+}
+
+/* Returns the microseconds until the start of the millisecond at_wall_ms, or 0 if it is past. clock
+   NULL: by the system's clock. */
+static inline int64_t clock_until_us(const struct clock *clock, int64_t at_wall_ms)
+{
+    int64_t left_us = at_wall_ms * 1000 - clock_wall_us(clock);
     return left_us < 0 ? 0 : left_us;
 }
 

@@ -173,7 +173,7 @@ static int start(struct demo *d, struct error *error)
         return ERR_CONFIG;
     d->look = connect_look(d, error);
     if (d->look == NULL || demo_page_start(d->page, &d->config, error) != 0 ||
-        service_start(&d->config, &d->service, error) != 0)
+        service_start(&d->config, NULL, &d->service, error) != 0)
         return ERR_CONFIG;
     demo_page_watch(d->page, d->service);
     d->picture.bootstrap = mock_bootstrap(d->mock);

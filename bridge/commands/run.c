@@ -160,7 +160,7 @@ static int start(struct life *life)
         clock_mono_ms() + arguments_number(life->cli->arguments, "--wait-for-topics");
     for (;;) {
         struct error error = {""};
-        int err = service_start(life->cli->config, &life->service, &error);
+        int err = service_start(life->cli->config, NULL, &life->service, &error);
         if (err == 0) {
             monitor_watch(life->monitor, life->service, "");
             return 0;

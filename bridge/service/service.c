@@ -27,7 +27,8 @@ enum { NAMES_MAX = 1000 }; /* of the list of missing topics in the log */
 
 struct service {
     const struct config *config;
-    struct config *live; /* the configuration that the workers have applied; NULL: config */
+    const struct clock *clock; /* NULL: the system's */
+    struct config *live;       /* the configuration that the workers have applied; NULL: config */
     struct worker **workers;
     int workers_n;
     int failure_fd;                     /* an eventfd; workers that fail write to it */
@@ -184,8 +185,13 @@ static int start_workers(struct service *s, int lanes, struct commit_limits comm
     if (s->workers == NULL)
         return out_of_memory(error);
     for (; s->workers_n < s->config->workers; s->workers_n++) {
-        struct worker_config config = {s->config, s->workers_n,        lanes,
-                                       commits,   s->record_max_bytes, s->failure_fd};
+        struct worker_config config = {.config = s->config,
+                                       .number = s->workers_n,
+                                       .lanes = lanes,
+                                       .commits = commits,
+                                       .record_max_bytes = s->record_max_bytes,
+                                       .clock = s->clock,
+                                       .failure_fd = s->failure_fd};
         int err = worker_start(&config, &s->workers[s->workers_n], error);
         if (err != 0)
             return err;
@@ -214,12 +220,14 @@ static int owned_lanes(void *ctx)
     return (int)n;
 }
 
-int service_start(const struct config *config, struct service **service, struct error *error)
+int service_start(const struct config *config, const struct clock *clock, struct service **service,
+                  struct error *error)
 {
     struct service *s = calloc(1, sizeof *s);
     if (s == NULL)
         return out_of_memory(error);
     s->config = config;
+    s->clock = clock;
     s->heartbeat.last_mono_ms = clock_mono_ms();
     atomic_store(&s->hash, config_hash(config));
     s->failure_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

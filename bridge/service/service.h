@@ -4,6 +4,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_SERVICE_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_SERVICE_H
 
+#include "bridge/base/clock.h"
 #include "bridge/base/error.h"
 #include "bridge/config/config.h"
 #include "bridge/core/stats.h"
@@ -12,13 +13,13 @@
 struct service;
 
 /* Checks the topics, logs the findings and starts config->workers workers. The config outlives the
-   service. Returns 0, or an error with a sentence:
+   service, and so does the clock. clock NULL: the system's. Returns 0, or an error with a sentence:
      ERR_KAFKA       Kafka is unreachable; try again
      ERR_TOPICS      topics are missing or unsafe, or a right is missing; the sentence names the
                      command
      ERR_CONFIG      the configuration is wrong, or the login is refused
      ERR_NO_MEMORY */
-int service_start(const struct config *config, struct service **service,
+int service_start(const struct config *config, const struct clock *clock, struct service **service,
                   struct error *error) must_check;
 
 /* Applies keys of fresh in the running service: targets, default_target, max_delay and

@@ -27,8 +27,8 @@ static void find_lost_positions(struct worker *w)
 {
     struct queue_id queue;
     int64_t start, end;
-    int64_t until_mono_ms = worker_now().mono_ms + LOST_MS;
-    while (worker_now().mono_ms < until_mono_ms &&
+    int64_t until_mono_ms = worker_now(w).mono_ms + LOST_MS;
+    while (worker_now(w).mono_ms < until_mono_ms &&
            source_lost_position(w->source, &queue, &start, &end))
         bridge_out_of_range(w->bridge, queue, start, end);
     if (source_wants_rejoin(w->source))
@@ -92,7 +92,7 @@ static void survey(struct worker *w, struct now now)
    make records late by half a ms on average, and by the time that the turn took. */
 static void wait_for_work(struct worker *w, struct now now, int64_t wait_ms)
 {
-    int64_t wait_us = clock_until_us(now.wall_ms + wait_ms);
+    int64_t wait_us = clock_until_us(w->config.clock, now.wall_ms + wait_ms);
     wakeup_wait(&w->wakeup, wait_us < wait_ms * 1000 ? wait_us : wait_ms * 1000, worker_on_wakeup,
                 w);
 }
@@ -100,13 +100,13 @@ static void wait_for_work(struct worker *w, struct now now, int64_t wait_ms)
 /* The group comes first: after a long stall the lanes may be lost. */
 static void turn(struct worker *w)
 {
-    struct now now = worker_now();
+    struct now now = worker_now(w);
     if (w->group_signaled || now.mono_ms - w->group_polled_mono_ms >= GROUP_POLL_MS) {
         w->group_signaled = false;
         w->group_polled_mono_ms = now.mono_ms;
         group_poll(w->group);
         serve_levels_handle(w);
-        now = worker_now();
+        now = worker_now(w);
     }
     read_again(w);
     take_live(w);
@@ -145,7 +145,7 @@ static void replace_member(struct worker *w)
                  F_TEXT("reason", error.text));
         worker_disconnect_member(w);
         atomic_store(&w->turned_mono_ms,
-                     worker_now().mono_ms); /* alive, although no turn happens */
+                     worker_now(w).mono_ms); /* alive, although no turn happens */
         poll(NULL, 0, REJOIN_MS);
     }
 }
@@ -155,7 +155,7 @@ static void replace_member(struct worker *w)
    mistook a late request for a second member, so the worker joins again. */
 static void member_fenced(struct worker *w)
 {
-    int64_t now_mono_ms = worker_now().mono_ms;
+    int64_t now_mono_ms = worker_now(w).mono_ms;
     if (w->fenced_mono_ms == 0)
         w->fenced_mono_ms = now_mono_ms;
     if (now_mono_ms - w->fenced_mono_ms > FENCED_MS)
@@ -202,7 +202,7 @@ int worker_start(const struct worker_config *config, struct worker **worker, str
     w->record_max_taken = config->record_max_bytes;
     atomic_store(&w->record_max_bytes, config->record_max_bytes);
     w->settle_ms = REVOKE_MS;
-    atomic_store(&w->turned_mono_ms, worker_now().mono_ms);
+    atomic_store(&w->turned_mono_ms, worker_now(w).mono_ms);
     int err = start(w, error);
     if (err == 0) {
         *worker = w;

@@ -4,6 +4,7 @@
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_WORKER_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_WORKER_H
 
+#include "bridge/base/clock.h"
 #include "bridge/base/error.h"
 #include "bridge/config/config.h"
 #include "bridge/core/stats.h"
@@ -19,8 +20,9 @@ struct worker_config {
     int number;                  /* from 0; suffix of the operator's group.instance.id */
     int lanes;                   /* partitions of the schedule topic */
     struct commit_limits commits;
-    size_t record_max_bytes; /* the largest record that brokers accept (request_limit.h) */
-    int failure_fd;          /* an eventfd that the worker adds 1 to if it ends by itself */
+    size_t record_max_bytes;   /* the largest record that brokers accept (request_limit.h) */
+    const struct clock *clock; /* NULL: the system's; outlives the worker */
+    int failure_fd;            /* an eventfd that the worker adds 1 to if it ends by itself */
 };
 
 /* Connects, joins the group and starts the thread. Returns 0 and sets *worker. Otherwise writes a

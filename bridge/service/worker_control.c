@@ -36,12 +36,12 @@ static bool on_changed(void *ctx, const struct control_record *record)
             log_info("targets no longer paused or limited", F_TEXT("targets", c->pattern));
         return true;
     }
-    if (c->until_wall_ms <= worker_now().wall_ms) {
+    if (c->until_wall_ms <= worker_now(w).wall_ms) {
         (void)bridge_control_remove(w->bridge, bytes_text(c->pattern));
         return true;
     }
     bool is_new = !bridge_control_has(w->bridge, c);
-    int err = bridge_control_put(w->bridge, c, worker_now());
+    int err = bridge_control_put(w->bridge, c, worker_now(w));
     if (logs(w) && err == 0 && is_new)
         log_entry(record);
     else if (logs(w) && err != 0)
@@ -53,7 +53,8 @@ static bool on_changed(void *ctx, const struct control_record *record)
 
 static bool has_room(void *ctx)
 {
-    return bridge_control_has_room(((struct worker *)ctx)->bridge, worker_now());
+    struct worker *w = ctx;
+    return bridge_control_has_room(w->bridge, worker_now(w));
 }
 
 static void on_known(void *ctx)

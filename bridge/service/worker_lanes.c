@@ -12,9 +12,10 @@
 
 enum { SETTLE_STEP_MS = 10, TOPICS_MS = 500, TOPICS_AGAIN_MS = 5000 };
 
-struct now worker_now(void)
+struct now worker_now(const struct worker *w)
 {
-    return (struct now){.wall_ms = clock_wall_ms(), .mono_ms = clock_mono_ms()};
+    return (struct now){.wall_ms = clock_wall_us(w->config.clock) / 1000,
+                        .mono_ms = clock_mono_ms()};
 }
 
 /* Reports of the producer. */
@@ -227,7 +228,7 @@ static void on_gained(void *ctx, const int *lanes, int n, struct start *starts)
         n = 0;
     note_missing(w, n, starts);
     for (int i = 0; i < n; i++) {
-        unusable += bridge_lane_assigned(w->bridge, lanes[i], starts + i * w->slots, worker_now());
+        unusable += bridge_lane_assigned(w->bridge, lanes[i], starts + i * w->slots, worker_now(w));
         w->lanes[i] = lanes[i];
     }
     w->lanes_n = n;
@@ -268,22 +269,22 @@ static void settle_step(struct worker *w)
 
 static void settle_until(struct worker *w, int64_t until_mono_ms)
 {
-    while (bridge_settle(w->bridge, worker_now()) > 0 && worker_now().mono_ms < until_mono_ms)
+    while (bridge_settle(w->bridge, worker_now(w)) > 0 && worker_now(w).mono_ms < until_mono_ms)
         settle_step(w);
 }
 
 static bool await_commits(struct worker *w, int64_t until_mono_ms)
 {
-    int64_t left_ms = until_mono_ms - worker_now().mono_ms;
+    int64_t left_ms = until_mono_ms - worker_now(w).mono_ms;
     return group_await(w->group, left_ms < 500 ? 500 : (int)left_ms);
 }
 
 /* Awaits the reports of records in flight and commits them, before other members get the lanes. */
 static void settle(struct worker *w)
 {
-    int64_t until_mono_ms = worker_now().mono_ms + w->settle_ms;
+    int64_t until_mono_ms = worker_now(w).mono_ms + w->settle_ms;
     settle_until(w, until_mono_ms);
-    bridge_commit(w->bridge, worker_now());
+    bridge_commit(w->bridge, worker_now(w));
     if (w->config.config->exactly_once) {
         settle_until(w, until_mono_ms);
         return;
@@ -292,7 +293,7 @@ static void settle(struct worker *w)
     if (!await_commits(w, until_mono_ms))
         return; /* a lost commit could arrive after the next one, and lower the offsets */
     producer_reports(w->producer); /* those that arrived during the commit */
-    bridge_commit(w->bridge, worker_now());
+    bridge_commit(w->bridge, worker_now(w));
     (void)await_commits(w, until_mono_ms);
 }
 

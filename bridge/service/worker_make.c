@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of a worker: made, connected and freed. */
+#include "bridge/base/clock.h"
 #include "bridge/config/rules.h"
 #include "bridge/service/labels.h"
 #include "bridge/service/worker_parts.h"
@@ -74,7 +75,7 @@ static uint64_t random_seed(void)
 {
     uint64_t seed = 0;
     if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
-        seed = (uint64_t)worker_now().mono_ms;
+        seed = (uint64_t)clock_mono_ms();
     return seed;
 }
 
@@ -110,7 +111,7 @@ static int start_bridge(struct worker *w)
                   config.target_labels);
     labels_number_policies(c->retry, c->retry_n, config.retry_labels);
     struct port port = worker_port(w);
-    w->bridge = bridge_new(&config, &port, &w->stats, worker_now());
+    w->bridge = bridge_new(&config, &port, &w->stats, worker_now(w));
     return w->bridge == NULL ? ERR_NO_MEMORY : 0;
 }
 
@@ -156,7 +157,7 @@ int worker_connect_member(struct worker *w, struct error *error)
         return err;
     source_join(w->source, group_handle(w->group));
     if (source_check_keepalives(w->source, producer_handle(w->producer)))
-        w->keepalive_checked_mono_ms = worker_now().mono_ms;
+        w->keepalive_checked_mono_ms = worker_now(w).mono_ms;
     return 0;
 }
 

@@ -82,7 +82,7 @@ struct worker {
     size_t record_max_taken;             /* applied last; not shared */
 };
 
-struct now worker_now(void);
+struct now worker_now(const struct worker *worker);
 
 /* worker_make.c */
 

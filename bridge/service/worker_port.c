@@ -9,6 +9,16 @@ static struct record *port_take(void *ctx, struct queue_id queue)
     return source_take(((struct worker *)ctx)->source, queue);
 }
 
+/* A producer wrote the timestamp of a request by the system's clock. */
+static struct record *port_take_moved(void *ctx, struct queue_id queue)
+{
+    const struct clock *clock = ((struct worker *)ctx)->config.clock;
+    struct record *record = port_take(ctx, queue);
+    if (record != NULL && queue.slot == SLOT_SCHEDULE && record->timestamp_ms >= 0)
+        record->timestamp_ms = clock->of_real_ms(clock->ctx, record->timestamp_ms);
+    return record;
+}
+
 static void port_release(void *ctx, struct record *record)
 {
     (void)ctx;
@@ -163,7 +173,7 @@ static void port_notice(void *ctx, const struct notice *notice)
     /* Both may mean that a topic no longer exists. */
     w->find_missing |=
         notice->kind == NOTICE_FORWARD_FAILED || notice->kind == NOTICE_STALL_RECOVERY;
-    notice_log(&w->notices, notice, worker_now().mono_ms);
+    notice_log(&w->notices, notice, clock_mono_ms());
 }
 
 static int64_t port_wall_ms(void *ctx)
@@ -172,10 +182,17 @@ static int64_t port_wall_ms(void *ctx)
     return clock_wall_ms();
 }
 
+static int64_t port_moved_wall_ms(void *ctx)
+{
+    return clock_wall_us(((struct worker *)ctx)->config.clock) / 1000;
+}
+
+/* A moved clock has separate functions, so that it costs nothing in a service without one. */
 struct port worker_port(struct worker *w)
 {
+    bool moved = w->config.clock != NULL;
     return (struct port){.ctx = w,
-                         .take = port_take,
+                         .take = moved ? port_take_moved : port_take,
                          .release = port_release,
                          .make = port_make,
                          .keep = port_keep,
@@ -202,5 +219,5 @@ struct port worker_port(struct worker *w)
                          .unread = port_unread,
                          .forget = port_forget,
                          .notice = port_notice,
-                         .wall_ms = port_wall_ms};
+                         .wall_ms = moved ? port_moved_wall_ms : port_wall_ms};
 }

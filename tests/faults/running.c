@@ -26,7 +26,7 @@ static enum ending run(unsigned flags, uint64_t first, int64_t shortage_ms)
         alloc_fail_for(first, shortage_ms);
     else
         alloc_fail(first, 1);
-    int err = service_start(&stage.config, &stage.service, &stage.error);
+    int err = service_start(&stage.config, NULL, &stage.service, &stage.error);
     if (err != 0) {
         enum ending end = judge_start(&stage);
         alloc_fail(0, 0);

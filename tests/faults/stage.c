@@ -167,7 +167,7 @@ int stage_start(struct stage *s)
             poll(NULL, 0, AGAIN_MS);
         s->error.text[0] = '\0';
         s->starts++;
-        err = service_start(&s->config, &s->service, &s->error);
+        err = service_start(&s->config, NULL, &s->service, &s->error);
     }
     return err;
 }
