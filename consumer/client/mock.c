@@ -12,6 +12,16 @@ struct mock {
     rd_kafka_mock_cluster_t *cluster;
 };
 
+/* Newer than librdkafka 2.0.2: NULL there. */
+extern __attribute__((weak)) void
+rd_kafka_mock_group_initial_rebalance_delay_ms(rd_kafka_mock_cluster_t *cluster, int32_t delay_ms);
+
+void mock_join_at_once(struct mock *m)
+{
+    if (rd_kafka_mock_group_initial_rebalance_delay_ms != NULL)
+        rd_kafka_mock_group_initial_rebalance_delay_ms(m->cluster, 0);
+}
+
 struct mock *mock_start(struct error *error)
 {
     struct mock *m = calloc(1, sizeof *m);

@@ -16,6 +16,9 @@ void mock_stop(struct mock *mock);
 /* Returns host:port, valid until mock_stop. */
 const char *mock_bootstrap(const struct mock *mock);
 
+/* Lets the first member of a group join without a wait. Does nothing with librdkafka 2.0.2. */
+void mock_join_at_once(struct mock *mock);
+
 /* Creates a topic. Returns 0 or ERR_KAFKA. */
 int mock_topic(struct mock *mock, const char *topic, int partitions) must_check;
 
