@@ -49,6 +49,8 @@ ERRORS = (
     ("explain 1m -c /nonexistent.yaml", 78, "config"),
     ("explain 1m -c /dev/null --hold 1x", 78, "config"),
     ("run -c /dev/null", 78, "config"),
+    (f"dev -c /dev/null {KAFKA}", 78, "config"),
+    ("dev -c /dev/null --delivery exactly-once", 78, "config"),
     (f"dead-letters -c /dev/null {KAFKA} --code target_faild", 64, "usage"),
     (f"dead-letters -c /dev/null {KAFKA} --target a/b", 64, "usage"),
     (f"dead-letters -c /dev/null {KAFKA} --since 1795219200", 64, "usage"),

@@ -147,6 +147,9 @@ REDRIVE = options(**SELECTION, **SWITCHES,
                   limit={"type": ["integer", "null"], "minimum": 1}, rate={"type": ["string", "integer", "null"]})
 
 
+CLOCK = record("the clock of delaybridge dev", at={**INSTANT, "description": "the time of the bridge"},
+               real={**INSTANT, "description": "the time of the machine"}, ahead_ms=COUNT)
+FORWARD = record(forward={"type": "string", "description": "a duration, such as 15m"})
 PATTERN = {"type": "string", "description": "a topic, or a pattern with *", "minLength": 1, "maxLength": 249,
            "pattern": "^[A-Za-z0-9._*-]+$"}
 FOR = {"type": ["string", "null"], "description": "end after this time, such as 2h", "minLength": 1}
@@ -195,6 +198,12 @@ def job_route(method: str, summary: str) -> dict:
     return {method: route(summary, {"200": answer("the job", ref("job")), **problems(404)}, False, None, (JOB_ID,))}
 
 
+def clock(method: str, summary: str, body: dict | None = None) -> dict:
+    """Returns a route that only delaybridge dev has."""
+    return {method: route(f"{summary} (only delaybridge dev has this path)",
+                          {"200": answer("the clock", ref("clock")), **problems(404)}, True, body)}
+
+
 def build() -> dict:
     paths = {
         "/openapi.json": {"get": {"summary": "this file", "security": [{}],
@@ -222,12 +231,13 @@ def build() -> dict:
                                   requests(SENT, wait=WAIT)),
         "/api/v1/pause": writes("pause", "stop deliveries to targets for a while", PAUSED),
         "/api/v1/limit": writes("limit", "limit the rate of deliveries to targets", LIMITED),
+        "/api/dev/clock": {**clock("get", "the clock"), **clock("post", "move the clock forward", FORWARD)},
         "/api/v1/resume": writes("resume", "end a pause or a limit", record(targets=PATTERN)),
     }
     schemas = {name: component(name) for name in COMMANDS}
     top = component("top")["properties"]
     schemas |= {"processes": record(processes=top["processes"], differences=top["differences"]), "status": STATUS,
-                "targets": TARGETS, "history": HISTORY, "config": CONFIG, "problem": PROBLEM,
+                "targets": TARGETS, "clock": CLOCK, "history": HISTORY, "config": CONFIG, "problem": PROBLEM,
                 "job-summary": record(**JOB), "job": record(**JOB, **RESULTS)}
     return {
         "openapi": "3.1.0",

@@ -71,8 +71,6 @@ struct api {
     int jobs_n;
 };
 
-extern const struct admin_route API_ROUTES[];
-
 struct api_config *api_config_take(struct api *api);
 void api_config_drop(struct api_config *config);
 
@@ -83,7 +81,8 @@ void api_pace(struct api *api);
 typedef void api_route(void *ctx, const struct admin_route *route,
                        const struct admin_request *request, struct admin_answer *answer);
 api_route api_status, api_history, api_show_config, api_openapi, api_page;
-api_route api_targets; /* api_targets.c */
+api_route api_targets;                  /* api_targets.c */
+api_route api_clock, api_clock_forward; /* api_clock.c */
 
 /* api_read.c: reads of offsets, and of a sample of records. route->details: struct api_read_of. */
 struct api_read_of {

@@ -70,10 +70,11 @@ static void warn(const char *sentence)
     log_warn("unknown setting ignored", F_TEXT("reason", sentence));
 }
 
-/* Only run writes a log. Other commands print their own sentences, which a log would repeat. */
+/* Only run and dev write a log. Other commands print their own sentences, which a log would repeat.
+ */
 static void start_log(const struct command *command, const struct config *config)
 {
-    bool service = command->run == cmd_run;
+    bool service = command->run == cmd_run || command->run == cmd_dev;
     log_init(service ? config->log_level : (enum log_level)SILENT, config->log_format);
 }
 

@@ -167,6 +167,13 @@ const struct command COMMANDS[] = {
      "show the levels that a delay passes, and their cost", "", NEEDS_CONFIG, cmd_explain},
     {"demo", "", 0, 0, NULL, DEMO_OPTIONS, "watch requests and deliveries, with a broker in memory",
      "", NEEDS_NOTHING, cmd_demo},
+    {"dev", "", 0, 0, NULL, DEV_OPTIONS,
+     "run bridge and broker in one process, to test applications",
+     "The broker is in memory. It serves producers, consumers and the admin API until SIGTERM or\n"
+     "SIGINT. Prints one line when requests are accepted. Without 'targets' every topic is "
+     "allowed.\n"
+     "Only at-least-once: the broker has no transactions.\n",
+     NEEDS_CONFIG, cmd_dev},
     {"version", "", 0, 0, NULL, NO_OPTIONS, "print the versions of the bridge and of librdkafka",
      "", NEEDS_NOTHING, cmd_version},
     {"help", "[COMMAND]", 0, 1, NULL, HELP_OPTIONS,

@@ -28,6 +28,7 @@ enum cli_needs {
 };
 
 struct output;
+struct dev_clock;
 
 /* The input of a command. */
 struct cli {
@@ -41,8 +42,9 @@ struct cli {
     const struct arguments *arguments; /* options, already read, and operands */
     bool json;
     int timeout_ms;
-    const json_t *input;   /* objects in place of the lines of stdin; NULL: stdin */
-    struct output *output; /* receiver of the results; NULL: stdout and stderr */
+    const json_t *input;         /* objects in place of the lines of stdin; NULL: stdin */
+    struct dev_clock *dev_clock; /* of dev; NULL: the system's clock */
+    struct output *output;       /* receiver of the results; NULL: stdout and stderr */
 };
 
 struct command {
@@ -84,6 +86,7 @@ int cmd_top(struct cli *cli);
 int cmd_size(struct cli *cli);
 int cmd_explain(struct cli *cli);
 int cmd_demo(struct cli *cli);
+int cmd_dev(struct cli *cli);
 int cmd_version(struct cli *cli);
 int cmd_help(struct cli *cli);
 

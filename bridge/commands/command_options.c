@@ -299,6 +299,19 @@ const struct option DEMO_OPTIONS[] = {
     {.name = NULL},
 };
 
+const struct option DEV_OPTIONS[] = {
+    {.name = "--broker",
+     .kind = OPTION_TEXT,
+     .value = "HOST:PORT",
+     .initial = "127.0.0.1:9092",
+     .help = "address of the broker; port 0 takes a free one"},
+    {.name = "--advertise",
+     .kind = OPTION_TEXT,
+     .value = "HOST:PORT",
+     .help = "address that clients connect to, if it differs, as for a container"},
+    {.name = NULL},
+};
+
 const struct option HELP_OPTIONS[] = {
     {.name = "--yaml",
      .kind = OPTION_SWITCH,

@@ -24,6 +24,7 @@ extern const struct option TOP_OPTIONS[];
 extern const struct option SIZE_OPTIONS[];
 extern const struct option EVENTS_OPTIONS[];
 extern const struct option DEMO_OPTIONS[];
+extern const struct option DEV_OPTIONS[];
 extern const struct option HELP_OPTIONS[];
 
 #endif

@@ -6,6 +6,7 @@
 #include "bridge/commands/connect.h"
 #include "bridge/commands/demo_page.h"
 #include "bridge/commands/demo_view.h"
+#include "bridge/commands/embedded.h"
 #include "bridge/commands/result.h"
 #include "bridge/service/service.h"
 #include "consumer/admin/heads.h"
@@ -103,21 +104,7 @@ static int configure(struct demo *d, struct error *error)
 
 static int make_topics(struct demo *d)
 {
-    char name[TOPIC_TEXT_MAX];
-    const struct config *c = &d->config;
-    int err = mock_topic(d->mock, c->schedule, LANES);
-    for (int slot = 1; err == 0 && slot <= c->ladder.n; slot++)
-        err = mock_topic(d->mock, offsets_topic(c, slot, name), LANES);
-    if (err == 0)
-        err = mock_topic(d->mock, topic_of_dead_letter(c->schedule, name), LANES);
-    if (err == 0)
-        err = mock_topic(d->mock, topic_of_cancelled(c->schedule, name), LANES);
-    if (err == 0)
-        err = mock_topic(d->mock, topic_of_events(c->schedule, name), LANES);
-    if (err == 0)
-        err = mock_topic(d->mock, topic_of_pulse(c->schedule, name), 1);
-    if (err == 0)
-        err = mock_topic(d->mock, topic_of_control(c->schedule, name), 1);
+    int err = embedded_topics(d->mock, &d->config, LANES);
     for (int i = 0; err == 0 && demo_feed_target(i) != NULL; i++)
         err = mock_topic(d->mock, demo_feed_target(i), 1);
     return err;

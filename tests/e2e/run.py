@@ -28,6 +28,8 @@ import bad_input
 import cancel_commands
 import cancels
 import compat
+import dev_examples
+import dev_mode
 import events
 import everyday
 import found
@@ -71,7 +73,7 @@ from turns import play_in_turns
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
          everyday, throttled, found, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries,
-         share_groups, spring_topics, paused, known, managed, admin, admin_live,
+         share_groups, spring_topics, paused, known, managed, dev_mode, dev_examples, admin, admin_live,
          admin_properties, page, oidc)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name. Of a pair whose modes share the mechanism, one half.
@@ -86,7 +88,7 @@ ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs_ex
              "smallest_request_limit_exactly", "target_deleted_exactly", "three_brokers_exactly", "throttled", "topics_awaited", "trim_forbidden",
              "unreadable_exactly", "waiting_millions"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND | \
              order_timeout.ON_DEMAND | restored.ON_DEMAND | events.ON_DEMAND | share_groups.ON_DEMAND | \
-             spring_topics.ON_DEMAND | paused.ON_DEMAND | known.ON_DEMAND | managed.ON_DEMAND | \
+             spring_topics.ON_DEMAND | paused.ON_DEMAND | dev_examples.ON_DEMAND | known.ON_DEMAND | managed.ON_DEMAND | \
              admin.ON_DEMAND | admin_live.ON_DEMAND | admin_properties.ON_DEMAND | oidc.ON_DEMAND | \
              set(page.SCENARIOS)
 # Three brokers each, and faults in a clock's time: first, and each in three places.
