@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+/* Memory of a fetched message in the client, in addition to its bytes. The operation that owns it
+   takes 320, and a batch adds some bytes to each record. */
+enum { FETCHED_OVERHEAD = 352 };
+
 struct kafka_record {
     struct record record;
     rd_kafka_message_t *message; /* owns the bytes; NULL: they follow the struct */
@@ -52,6 +56,7 @@ struct record *record_of_message(rd_kafka_message_t *message, bool with_headers)
         .headers_n = headers_n,
         .headers_unreadable = unreadable,
         .cost_bytes = message->len + message->key_len,
+        .overhead_bytes = sizeof *r + FETCHED_OVERHEAD,
     };
     r->record.cost_bytes += list_headers(headers, r->headers, headers_n);
     return &r->record;
@@ -82,6 +87,7 @@ static void copy_record(struct kafka_record *to, const struct record *from)
     char *at = (char *)(to->headers + from->headers_n);
     to->message = NULL;
     to->record = *from;
+    to->record.overhead_bytes = sizeof *to;
     to->record.headers = to->headers;
     for (size_t i = 0; i < from->headers_n; i++) {
         const char *name = from->headers[i].name;
@@ -134,6 +140,7 @@ struct record *record_make(struct bytes key, size_t value_size)
         .key = key.data == NULL ? bytes_null() : bytes_of(bytes + value_size, key.len),
         .value = bytes_of(bytes, value_size),
         .cost_bytes = key.len + value_size,
+        .overhead_bytes = sizeof *r,
     };
     return &r->record;
 }

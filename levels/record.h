@@ -26,6 +26,7 @@ struct record {
     size_t headers_n;
     bool headers_unreadable; /* its headers cannot be parsed; headers_n is 0 */
     size_t cost_bytes;       /* memory of its key, value and headers */
+    size_t overhead_bytes;   /* memory that the port needs for it in addition */
 };
 
 #endif

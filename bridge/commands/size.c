@@ -29,7 +29,7 @@ static const double lane_share = 0.5;
    fetch as many bytes from all brokers as all replicas receive. */
 static const double broker_bytes_s = 10e9 / 8 / 2;
 /* docs/scaling.md explains the memory. */
-static const double base_mib = 16, lane_mib = 6, partition_mib = 0.6;
+static const double base_mib = 16, lane_mib = 6, partition_mib = 2;
 
 struct load {
     double rate;

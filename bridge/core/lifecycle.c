@@ -15,11 +15,11 @@
 
 #include <stdlib.h>
 
-enum { PARCEL_BYTES_MIN = 640, PARCELS_MIN = 4096 };
+enum { PARCELS_MIN = 4096 };
 
 static int pools_init(struct bridge *b)
 {
-    b->pools.parcels_n = (size_t)(b->config.memory_bytes / PARCEL_BYTES_MIN);
+    b->pools.parcels_n = (size_t)(b->config.memory_bytes / PARCEL_OVERHEAD);
     size_t queues_n = (size_t)b->config.lanes * (size_t)b->queues_per_lane;
     if (b->pools.parcels_n < PARCELS_MIN + queues_n)
         b->pools.parcels_n = PARCELS_MIN + queues_n;

@@ -125,7 +125,7 @@ void outlet_refused(struct bridge *b, const struct parcel *p, const char *why)
 static int64_t cost_of(const struct parcel *p)
 {
     const struct record *sent = p->entry != NULL ? p->entry : p->record;
-    return (int64_t)sent->cost_bytes + PARCEL_OVERHEAD;
+    return record_memory(sent, 0);
 }
 
 void outlet_sent(struct bridge *b, const struct parcel *p)

@@ -23,7 +23,8 @@ static struct parcel *pool_take(struct bridge *b)
 
 int64_t record_memory(const struct record *record, uint32_t headers_n)
 {
-    return (int64_t)record->cost_bytes + PARCEL_OVERHEAD + (int64_t)headers_n * HEADER_OVERHEAD;
+    return (int64_t)(record->cost_bytes + record->overhead_bytes) + PARCEL_OVERHEAD +
+           (int64_t)headers_n * HEADER_OVERHEAD;
 }
 
 int64_t parcel_memory(const struct parcel *p)

@@ -67,7 +67,10 @@ enum {
     DEAD_LETTERS_MAX = 1024,
 
     /* Memory, in bytes. */
-    PARCEL_OVERHEAD = 512, /* the parcel, and the client's own data of a record */
+    /* Of a record in flight, in the client: its message (192), and the headers that the bridge adds
+       to a delivery (336). */
+    IN_FLIGHT_OVERHEAD = 528,
+    PARCEL_OVERHEAD = 896, /* the parcel, and IN_FLIGHT_OVERHEAD */
     HEADER_OVERHEAD = 96   /* of a header: 24 in a record, 72 in the client while in flight */
 };
 
@@ -136,6 +139,9 @@ struct parcel {
     bool too_large;     /* for its target: it was alone in its batch */
     bool apart;         /* IN_FLIGHT or HELD: in the transaction of slow targets (apart.h) */
 };
+
+_Static_assert(sizeof(struct parcel) + IN_FLIGHT_OVERHEAD <= PARCEL_OVERHEAD,
+               "the budget counts the whole parcel");
 
 enum queue_state {
     QUEUE_OFF,    /* its lane is not ours */

@@ -175,7 +175,7 @@ void target_sent(struct bridge *b, struct target *t, struct parcel *p)
     t->in_transaction |= shares;
     b->targets.in_transaction |= shares;
     t->keyless_in_transaction |= shares && p->keyless;
-    t->in_flight_bytes += p->record->cost_bytes + PARCEL_OVERHEAD;
+    t->in_flight_bytes += (size_t)record_memory(p->record, 0);
     p->target = t;
 }
 
@@ -287,7 +287,7 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
     bool others_failed = is_in_failed_transaction(b, p);
     p->target = NULL;
     t->in_flight--;
-    t->in_flight_bytes -= p->record->cost_bytes + PARCEL_OVERHEAD;
+    t->in_flight_bytes -= (size_t)record_memory(p->record, 0);
     t->answered_mono_ms = b->now.mono_ms;
     switch (answer->report) {
     case REPORT_OK:

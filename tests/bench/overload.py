@@ -143,4 +143,4 @@ class Bound:
 def bound_mib(place: Place, name: str) -> Bound:
     """Returns the bound of memory, from process, buffered and in-flight records, lanes at full speed and level partitions."""
     used = sum(end > 0 for end in place.ends(*place.levels(name)))
-    return Bound(16 + MEMORY_MIB + 6 * LANES + 0.6 * used, used)
+    return Bound(16 + MEMORY_MIB + 6 * LANES + 2 * used, used)

@@ -8,14 +8,13 @@ import time
 from pathlib import Path
 
 from in_force import metric_alone
+from overload import bound_mib
 from place import BINARY, LANES, Place, peak_mib
 from processes import free_port
 from table import STATED, Row
 
 COUNT, RATE, PAUSE_S = 1_000_000, 20_000, 60
 MOST = 1.15        # times the time that the rate needs.
-MEMORY_MIB = 256   # The default of the key memory.
-FIXED_MIB = 150    # as deploy/helm/delaybridge/values.yaml computes it for 8 lanes
 
 
 def command(config: Path, *words: str) -> dict:
@@ -47,10 +46,11 @@ def paused(place: Place, count: int = COUNT, rate: int = RATE, pause_s: int = PA
     command(config, "limit", target, f"{rate}/s")
     # The pause has the same pattern as the limit, which replaces it.
     took = until(port, "delaybridge_target_deliveries_total", count, 20 * count / rate)
+    bound = bound_mib(place, name)
     most = MOST * count / rate + 3
     bridge.stop()
-    return [Row(f"{count:,} due records of a paused target: peak memory of the bridge, in MiB", f"{mib:.0f}",
-                f"≤ {MEMORY_MIB + FIXED_MIB}", mib <= MEMORY_MIB + FIXED_MIB),
+    return [Row(f"{count:,} due records of a paused target: peak memory of the bridge, in MiB",
+                f"{mib:.0f} (records in {bound.partitions} level partitions)", f"≤ {bound.mib:.0f}", mib <= bound.mib),
             Row(f"the same: writes of each record in the {pause_s} s after the last one was due", f"{writes:.1f}", STATED, True),
             Row(f"the same: time until all are delivered at a limit of {rate:,}/s instead, in s", f"{took:.1f}",
                 f"≤ {most:.0f}", took <= most)]

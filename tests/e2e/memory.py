@@ -11,22 +11,25 @@ from confluent_kafka.admin import NewTopic, OffsetSpec
 from client import now_ms
 from processes import Bridge
 from reading import MIB, Peak
-from stage import LANES, Stage, both_modes, require
+from stage import LANES, TARGETS, Stage, both_modes, require
 
 CODECS = ("gzip", "lz4", "zstd")
 MEMORY_MIB = 32
 UNPACKED_MIB, SMALL = 32, 16 << 10
 NOISE = 160 << 10  # Bytes of a batch that no codec compresses. They make the batch larger than the rest of its fetch.
 
-# Memory of each lane: 6 MiB for the fetched records of its levels, as docs/scaling.md says. Memory of all lanes: three batches.
+# docs/scaling.md: fetched requests of a lane, and fetched records of a level partition, which the bridge has not admitted.
+LANE_MIB, LEVEL_PARTITION_MIB = 6, 2
+# Memory of all lanes: three batches.
 # One is read, one is being decompressed, and one was decompressed before the bridge paused its partition. The client
 # decompresses lz4 into a buffer of up to 1.75 times the size. All batches have 512 MiB.
 BUFFER = {"gzip": 1.0, "lz4": 1.75, "zstd": 1.0}
-BOUND_MIB = {codec: MEMORY_MIB + LANES * 6 + 3 * UNPACKED_MIB * part for codec, part in BUFFER.items()}
+BOUND_MIB = {codec: MEMORY_MIB + LANES * LANE_MIB + 3 * UNPACKED_MIB * part for codec, part in BUFFER.items()}
 BATCHES = 2  # of each lane
 TARGET = "e2e.a"
 TARGETS_N, TARGET_PARTITIONS, ROUNDS = 500, 4, 3
 TARGET_KIB = 8  # of each partition of a target, for as long as the process lives
+VALUE = b"x" * 100
 HEADERS = {"good": [("dlb-delay", b"2s"), ("dlb-target", TARGET.encode())], "refused": []}
 
 
@@ -143,7 +146,7 @@ def many_targets(stage: Stage) -> str:
     stage.collector = None
     names, rand, line, total = create_targets(stage), random.Random(stage.seed), [], 0
     idle, partitions = idle_mib(stage, path), TARGETS_N * TARGET_PARTITIONS
-    bound = MEMORY_MIB + LANES * 6 + partitions * TARGET_KIB / 1024
+    bound = MEMORY_MIB + LANES * LANE_MIB + partitions * TARGET_KIB / 1024
     bridge = stage.bridge(path)
     for _ in range(ROUNDS):
         peak = Peak(bridge)
@@ -157,4 +160,46 @@ def many_targets(stage: Stage) -> str:
            f"{' '.join(f'{mib:.0f}' for mib in line)} of {bound:.0f} allowed"
 
 
-SCENARIOS = both_modes(packed_one, packed_many, packed_refused, many_targets)
+def send_small(stage: Stage, count: int, due_ms: list[int]) -> None:
+    """Sends requests of 100 bytes that are due at these times in turns, to three targets."""
+    sender = Producer({"bootstrap.servers": stage.kafka.bootstrap, "linger.ms": 50, "log_level": 0,
+                       "queue.buffering.max.messages": count})
+    for n in range(count):
+        headers = {"dlb-target": list(TARGETS)[n % 3], "dlb-deliver-at": str(due_ms[n % len(due_ms)])}
+        sender.produce(stage.schedule, value=VALUE, partition=n % LANES, headers=headers)
+    require(sender.flush(60) == 0, "a request was not written")
+
+
+def peak_of_small(stage: Stage, settings: dict, count: int, after_ms: range) -> float:
+    """Returns the memory that such requests take until all are delivered, in MiB."""
+    path = stage.ready(**settings)
+    stage.collector.end()
+    stage.collector = None
+    idle, start_ms = idle_mib(stage, path), now_ms()
+    bridge = stage.bridge(path)
+    peak = Peak(bridge)
+    send_small(stage, count, [start_ms + ms for ms in after_ms])
+    await_records(stage, list(TARGETS), count, bridge)
+    most = peak.end() - idle
+    require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
+    return most
+
+
+def small_records(stage: Stage, memory_mib: int, settings: dict, count: int, after_ms: range) -> str:
+    most = peak_of_small(stage, {"memory": f"{memory_mib}MiB", **settings}, count, after_ms)
+    bound = memory_mib + LANES * (LANE_MIB + len(settings["levels"]) * LEVEL_PARTITION_MIB)
+    require(most < bound, f"{most:.0f} MiB more than idle, but {bound:.0f} are allowed")
+    return f"{count} requests, {most:.0f} MiB more than idle, of {bound:.0f} allowed"
+
+
+def memory_small(stage: Stage) -> str:
+    """Small records fill the budget, first in memory and then in flight: `memory` counts all that they need."""
+    return small_records(stage, 64, {"levels": ["5s"], "hold": "5s"}, 200_000, range(16_000, 16_001))
+
+
+def memory_levels(stage: Stage) -> str:
+    """Due records wait in all partitions of five levels for room in a small memory: the client's fetches are bounded."""
+    return small_records(stage, 16, {"levels": [f"{n}s" for n in range(1, 6)]}, 200_000, range(1000, 6000, 10))
+
+
+SCENARIOS = both_modes(packed_one, packed_many, packed_refused, many_targets, memory_small, memory_levels)

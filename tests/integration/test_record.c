@@ -75,8 +75,13 @@ static void expect_kept(rd_kafka_t *consumer, size_t headers_n, bool with_header
     rd_kafka_message_t *message = rd_kafka_consumer_poll(consumer, TIMEOUT_MS);
     cr_assert(message != NULL && message->err == 0);
     int64_t offset = message->offset, timestamp_ms = rd_kafka_message_timestamp(message, NULL);
-    struct record *kept = record_keep(record_of_message(message, with_headers));
+    struct record *fetched = record_of_message(message, with_headers);
+    cr_assert_not_null(fetched);
+    size_t fetched_bytes = fetched->overhead_bytes;
+    struct record *kept = record_keep(fetched);
     cr_assert_not_null(kept);
+    cr_expect_gt(kept->overhead_bytes, 0);
+    cr_expect_gt(fetched_bytes, kept->overhead_bytes, "the client keeps no message of a copy");
     cr_expect(kept->offset == offset && kept->timestamp_ms == timestamp_ms);
     cr_expect_eq(kept->headers_n, headers_n);
     cr_expect_eq(kept->cost_bytes, 8 + 2 * headers_n);

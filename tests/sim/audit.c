@@ -5,7 +5,7 @@
 #include "tests/sim/oracle.h"
 #include "tests/sim/voids.h"
 
-enum { HEADERS_MAX = 24, BRIDGE_OVERHEAD = 512 + HEADERS_MAX * 96, RECORDS_A_QUEUE = 3 };
+enum { HEADERS_MAX = 24, BRIDGE_OVERHEAD = 896 + HEADERS_MAX * 96, RECORDS_A_QUEUE = 3 };
 
 /* Checks that every record which progress marks as done has a stored successor. An earlier commit
    has checked the offsets below its own. */

@@ -27,10 +27,11 @@ static struct lent *lend(struct process *p, size_t size)
 
 static void count_cost(struct process *p, struct record *record)
 {
-    ((struct lent *)record)->cost_bytes = record->cost_bytes;
-    p->outstanding_bytes += (int64_t)record->cost_bytes;
-    if ((int64_t)record->cost_bytes > p->record_bytes_max)
-        p->record_bytes_max = (int64_t)record->cost_bytes;
+    size_t bytes = record->cost_bytes + record->overhead_bytes;
+    ((struct lent *)record)->cost_bytes = bytes;
+    p->outstanding_bytes += (int64_t)bytes;
+    if ((int64_t)bytes > p->record_bytes_max)
+        p->record_bytes_max = (int64_t)bytes;
 }
 
 struct record *port_lend(struct process *p, const struct entry *entry, bool headers)
@@ -38,7 +39,7 @@ struct record *port_lend(struct process *p, const struct entry *entry, bool head
     struct lent *lent = lend(p, entry->key.len + entry->value.len);
     char *key = lent->data, *value = lent->data + entry->key.len;
     struct record *record = &lent->record;
-    size_t cost = RECORD_OVERHEAD + lent->size;
+    size_t cost = lent->size;
     *record = (struct record){.offset = entry->offset, .timestamp_ms = entry->timestamp_ms};
     if (entry->key.data != NULL)
         record->key = bytes_of(memcpy(key, entry->key.data, entry->key.len), entry->key.len);
@@ -54,6 +55,7 @@ struct record *port_lend(struct process *p, const struct entry *entry, bool head
     if (!headers && p->world->is_older[p->id])
         older_reads((uint8_t *)value, entry->value.len);
     record->cost_bytes = cost;
+    record->overhead_bytes = RECORD_OVERHEAD;
     lent->fetched = true;
     count_cost(p, record);
     return record;
@@ -114,7 +116,8 @@ struct record *port_make(void *ctx, struct bytes key, size_t value_size)
     struct lent *lent = lend(p, key.len + value_size);
     lent->record = (struct record){.timestamp_ms = -1,
                                    .value = bytes_of(lent->data + key.len, value_size),
-                                   .cost_bytes = RECORD_OVERHEAD + lent->size};
+                                   .cost_bytes = lent->size,
+                                   .overhead_bytes = RECORD_OVERHEAD};
     if (key.data != NULL)
         lent->record.key = bytes_of(memcpy(lent->data, key.data, key.len), key.len);
     count_cost(p, &lent->record);

@@ -76,6 +76,7 @@
     X(a_record_that_expires_during_a_turn_is_not_delivered)                   \
     X(a_clock_step_back_during_a_turn_stamps_nothing_early)                   \
     X(budget_of_one_record_still_progresses)                                  \
+    X(memory_of_the_client_counts_against_the_budget)                         \
     X(headers_count_against_the_budget)                                       \
     X(dead_letters_take_a_share_of_the_budget)                                \
     /* stories_bulk.c: lanes with much data at hand */                        \

@@ -41,9 +41,9 @@ static void mark_dead(struct parcel *p)
 
 Test(parcel, record_counts_its_bytes_headers_and_overhead)
 {
-    const struct record record = {.cost_bytes = 1000};
-    cr_expect_eq(record_memory(&record, 0), 1000 + PARCEL_OVERHEAD);
-    cr_expect_eq(record_memory(&record, 3), 1000 + PARCEL_OVERHEAD + 3 * HEADER_OVERHEAD);
+    const struct record record = {.cost_bytes = 1000, .overhead_bytes = 400};
+    cr_expect_eq(record_memory(&record, 0), 1400 + PARCEL_OVERHEAD);
+    cr_expect_eq(record_memory(&record, 3), 1400 + PARCEL_OVERHEAD + 3 * HEADER_OVERHEAD);
 }
 
 Test(parcel, record_in_work_counts_against_the_budget_until_it_is_done)
