@@ -68,7 +68,7 @@ static int configure(struct dev *d, struct error *error)
     const struct cli *cli = d->cli;
     char servers[PROPERTY_MAX];
     snprintf(servers, sizeof servers, "bootstrap.servers=%s", mock_bootstrap(d->mock));
-    char **argv = calloc((size_t)(cli->flags_n + FLAGS_MORE), sizeof *argv);
+    char **argv = calloc((size_t)cli->flags_n + FLAGS_MORE, sizeof *argv);
     if (argv == NULL)
         return error_set(error, ERR_NO_MEMORY, "out of memory");
     int argc = 0;

@@ -7,6 +7,7 @@
 #include "consumer/client/gate_wire.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -16,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { AGAIN_MS = 100, CORRELATION = 4, ADDRESS_MAX = HOST_MAX + 16 };
+enum { AGAIN_MS = 100, CORRELATION = 4, PORT_TEXT_MAX = 16, ADDRESS_MAX = HOST_MAX + 16 };
 
 /* A request whose answer changes. */
 struct question {
@@ -250,19 +251,28 @@ static void *run_listener(void *arg)
     }
 }
 
+/* Returns the port that the kernel has chosen, or 0. */
+static int bound_port(int listener)
+{
+    char port[PORT_TEXT_MAX] = "0";
+    struct sockaddr_storage bound;
+    socklen_t size = sizeof bound;
+    if (getsockname(listener, (struct sockaddr *)&bound, &size) == 0)
+        (void)getnameinfo((struct sockaddr *)&bound, size, NULL, 0, port, sizeof port,
+                          NI_NUMERICSERV);
+    return (int)strtol(port, NULL, 10);
+}
+
 /* Sets the advertised address. A listener at all addresses is advertised as localhost. */
 static int name_address(struct gate *gate, const struct gate_config *config, struct error *error)
 {
-    struct sockaddr_storage bound;
-    socklen_t size = sizeof bound;
     const char *advertise = config->advertise != NULL ? config->advertise : config->listen;
     const char *port = address_cut(advertise, gate->host);
-    if (port == NULL || getsockname(gate->listener, (struct sockaddr *)&bound, &size) != 0)
+    if (port == NULL)
         return error_set(error, ERR_CONFIG, "%s is no HOST:PORT", advertise);
     gate->port = (int)strtol(port, NULL, 10);
     if (gate->port == 0)
-        gate->port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
-                                                       : ((struct sockaddr_in *)&bound)->sin_port);
+        gate->port = bound_port(gate->listener);
     if (strcmp(gate->host, "0.0.0.0") == 0 || strcmp(gate->host, "::") == 0)
         snprintf(gate->host, sizeof gate->host, "localhost");
     bool bracketed = strchr(gate->host, ':') != NULL;
