@@ -26,6 +26,7 @@ import core
 import exactly
 import forwarding
 import growth
+import held_back
 import hold
 import in_force
 import lateness
@@ -37,7 +38,6 @@ import reported
 import searched
 import standing
 import three_brokers
-import withheld
 from peers import compared
 from peers.part import peers
 from place import BINARY, KAFKA_JVM, ROOT, TOOL, WARM, WARM_ROUNDS, Place
@@ -88,7 +88,7 @@ PARTS = {
     "cancels_orders": Part(in_force.cancels_orders, 1, {"count": 50_000}),
     "cancels_in_force": Part(in_force.cancels_in_force, 3, {"seconds": 4}),
     "cancels_backlog": Part(in_force.cancels_backlog, 1, {"count": 500_000}),
-    "paused": Part(withheld.paused, 1, {"count": 50_000, "rate": 5000, "pause_s": 10}),
+    "paused": Part(held_back.paused, 1, {"count": 50_000, "rate": 5000, "pause_s": 10}),
     "overload": Part(overload.overload, 1, {"seconds": 6, "idle_s": 6, "rates": (110_000, 150_000, 230_000), "flow_s": 3}, 0),
     "slow": Part(cluster.slow, brief={"settle_s": 1, "calm_s": 2, "stopped_s": 4, "warm_rounds": 0}, brokers=3,
                  props=("offsets.topic.replication.factor=2",), warms=True),
