@@ -46,7 +46,8 @@ def admin_properties(stage: Stage) -> str:
         bridge = stage.bridge(config, name)
         done = stage.run_with(tool, "run", f"http://127.0.0.1:{port}/openapi.json", *header, "--checks", "all",
                               "--exclude-checks", LEFT_OUT if header else LEFT_OUT_OPEN, "--max-time", str(seconds), "--rate-limit", "auto",
-                              "--exclude-path", "/api/dev/clock", "--suppress-health-check", "all", "--seed", str(stage.seed), "--request-timeout", "30",
+                              "--exclude-path", "/api/dev/clock", "--suppress-health-check", "all",
+                              "--seed", str(stage.seed), "--request-timeout", "30",
                               "--no-color", timeout=seconds + 200, cwd=stage.folder)
         (stage.folder / f"schemathesis-{name}.txt").write_text(done.stdout + done.stderr)
         if done.returncode != 0:
