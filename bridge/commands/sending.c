@@ -30,9 +30,14 @@ static void *opaque_of(long line)
     return opaque;
 }
 
+/* The opaque of a producer. */
+struct owner {
+    struct sending *sending; /* that it serves */
+};
+
 static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx)
 {
-    struct sending *s = *(struct sending **)ctx;
+    struct sending *s = ((const struct owner *)ctx)->sending;
     struct error error;
     char at[32] = "";
     long line;
@@ -292,21 +297,20 @@ static int finish(struct sending *s, int code)
     return code;
 }
 
-/* Takes the kept producer, or creates one. Its opaque is a pointer to the sending that it serves.
- */
+/* Takes the kept producer, or creates one. */
 static int open_producer(struct sending *s)
 {
     struct output *output = s->cli->output;
     if (output != NULL && output->producer != NULL) {
         s->rk = output->producer;
         output->producer = NULL;
-        *(struct sending **)rd_kafka_opaque(s->rk) = s;
+        ((struct owner *)rd_kafka_opaque(s->rk))->sending = s;
         return EXIT_DONE;
     }
-    struct sending **owner = malloc(sizeof *owner);
+    struct owner *owner = malloc(sizeof *owner);
     if (owner == NULL)
         return complain(s->cli, EXIT_INTERNAL, "%s", err_text(ERR_NO_MEMORY));
-    *owner = s;
+    owner->sending = s;
     int code = connect_to_send(s->cli, reported, owner, &s->rk);
     if (s->rk == NULL)
         free(owner);
