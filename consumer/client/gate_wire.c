@@ -49,7 +49,7 @@ static const uint8_t *take(struct cursor *c, size_t n)
 static int16_t take_16(struct cursor *c)
 {
     const uint8_t *at = take(c, 2);
-    return at == NULL ? 0 : (int16_t)(at[0] << 8 | at[1]);
+    return at == NULL ? 0 : (int16_t)(uint16_t)((uint32_t)at[0] << 8 | at[1]);
 }
 
 static int32_t take_32(struct cursor *c)
