@@ -8,7 +8,7 @@
 #include "bridge/base/clock.h"
 #include "consumer/admin/topics.h"
 
-enum { AWAIT_MS = 30000, REPLACED_MS = 30000, WATCH_MS = 300, ROUNDS = 4, API_PRODUCE = 0 };
+enum { AWAIT_MS = 30000, REPLACED_MS = 10000, WATCH_MS = 300, ROUNDS = 4, API_PRODUCE = 0 };
 
 #define KIND(kind) (1u << KIND_##kind)
 enum { IN_TURNS = KIND(FIRST) | KIND(SECOND) };
