@@ -18,8 +18,8 @@ PAUSE_S, LIMIT_S, REST_S = 25, 25, 5
 
 
 class Operators(threading.Thread):
-    """Pauses one target and limits another, in turns, until it is finished. calm: locks; who has them all injects no fault
-    meanwhile."""
+    """Pauses one target and limits another, in turns, until it is finished. Each injector of faults takes one of the locks
+    of calm for its fault, so no fault begins while all are taken."""
 
     def __init__(self, stage: Stage, config: Path, calm: list[threading.Lock], paused: str, limited: tuple[str, int]):
         super().__init__(daemon=True)
