@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of Kafka's protocol that the evidence needs, in the versions of librdkafka 2.0.2. A request begins with its
-size, kind, version, number and the client's name. An answer begins with its size and the number of the request."""
+"""The part of Kafka's protocol that the evidence needs, in the versions of librdkafka 2.0.2 to 2.16. A request begins with
+its size, kind, version, number and the client's name. An answer begins with its size and the number of the request. In
+flexible versions, tagged fields follow."""
 from __future__ import annotations
 
 import struct
@@ -9,7 +10,8 @@ NAMES = {0: "Produce", 1: "Fetch", 8: "OffsetCommit", 9: "OffsetFetch", 11: "Joi
          18: "ApiVersions", 19: "CreateTopics", 21: "DeleteRecords", 22: "InitProducerId", 24: "AddPartitionsToTxn",
          25: "AddOffsetsToTxn", 26: "EndTxn", 28: "TxnOffsetCommit", 32: "DescribeConfigs", 33: "AlterConfigs", 44: "IncrementalAlterConfigs"}
 # The versions that are decoded.
-PRODUCES, COMMITS, FETCHES, MEMBERS = range(3, 8), range(3, 8), range(6, 8), range(4)
+PRODUCES, COMMITS, FETCHES, MEMBERS = range(3, 11), range(3, 10), range(6, 10), range(4)
+FLEXIBLE = {"Produce": 9, "OffsetCommit": 8, "OffsetFetch": 6}  # first flexible version
 SERVED, DESCRIBES = 3, 1  # versions of ApiVersions and of DescribeConfigs
 UNKNOWN_TOPIC = 3
 REBALANCE_IN_PROGRESS = 27
@@ -19,10 +21,10 @@ Place = tuple[str, int]  # topic, partition
 
 
 class Bytes:
-    """Reads a sequence of Kafka's primitive types."""
+    """Reads a sequence of Kafka's primitive types. Flexible versions have compact lengths and tagged fields."""
 
-    def __init__(self, data: bytes):
-        self.data, self.at = data, 0
+    def __init__(self, data: bytes, flexible: bool = False):
+        self.data, self.at, self.flexible = data, 0, flexible
 
     def take(self, size: int) -> bytes:
         self.at += size
@@ -33,17 +35,6 @@ class Bytes:
     def number(self, form: str) -> int:
         return struct.unpack(">" + form, self.take(struct.calcsize(form)))[0]
 
-    def string(self) -> str:
-        return self.take(max(0, self.number("h"))).decode()
-
-    def bytes(self) -> bytes:
-        return self.take(max(0, self.number("i")))
-
-    def array(self, read) -> list:
-        return [read() for _ in range(self.number("i"))]
-
-    # Compact forms, for flexible versions.
-
     def varint(self) -> int:
         value = shift = 0
         while True:
@@ -53,29 +44,53 @@ class Bytes:
             if byte < 128:
                 return value
 
-    def short_string(self) -> str:
-        return self.take(max(0, self.varint() - 1)).decode()
+    def length(self, form: str) -> int:
+        """Returns a length, -1 for null. form: of lengths in versions that are not flexible."""
+        return self.varint() - 1 if self.flexible else self.number(form)
 
-    def short_array(self, read) -> list:
-        return [read() for _ in range(self.varint() - 1)]
+    def string(self) -> str:
+        return self.take(max(0, self.length("h"))).decode()
+
+    def bytes(self) -> bytes:
+        return self.take(max(0, self.length("i")))
+
+    def array(self, read) -> list:
+        """read: reads one element, without its tagged fields."""
+        return [self.tagged(read) for _ in range(self.length("i"))]
+
+    def tagged(self, read):
+        """Returns an element, and skips the tagged fields behind it."""
+        element = read()
+        self.tags()
+        return element
+
+    def tags(self) -> None:
+        """Skips tagged fields. Only flexible versions have them."""
+        for _ in range(self.varint() if self.flexible else 0):
+            self.varint()
+            self.take(self.varint())
 
     def rest(self) -> bytes:
         return self.data[self.at:]
-
-    def tags(self) -> None:
-        for _ in range(self.varint()):
-            self.varint()
-            self.take(self.varint())
 
 
 def client_of(frame: bytes) -> str:
     return Bytes(frame[12:]).string()
 
 
-def request(frame: bytes) -> Bytes:
+def request(frame: bytes, flexible: bool = False) -> Bytes:
     """Returns a reader of a request, after its header."""
     reader = Bytes(frame[12:])
-    reader.string()
+    reader.string()  # the client's name, never compact
+    reader.flexible = flexible
+    reader.tags()
+    return reader
+
+
+def answer(frame: bytes, api: str, version: int) -> Bytes:
+    """Returns a reader of an answer, after its header."""
+    reader = Bytes(frame[8:], version >= FLEXIBLE[api])
+    reader.tags()
     return reader
 
 
@@ -88,7 +103,7 @@ def generation_of(frame: bytes) -> int:
 
 def progress_of(frame: bytes, version: int) -> dict[Place, tuple[int, str]]:
     """Returns offset and metadata of each partition in an OffsetCommit."""
-    reader = request(frame)
+    reader = request(frame, version >= FLEXIBLE["OffsetCommit"])
     reader.string(), reader.number("i"), reader.string()  # group, generation, member
     if version >= 7:
         reader.string()  # group.instance.id
@@ -110,9 +125,10 @@ def transaction_of(frame: bytes) -> bytes:
     return request(frame).string().encode()
 
 
-def says_yes(frame: bytes) -> bool:
+def says_yes(frame: bytes, version: int) -> bool:
     """Returns whether the answer to an OffsetCommit has no error."""
-    reader = Bytes(frame[12:])  # after the throttle time
+    reader = answer(frame, "OffsetCommit", version)
+    reader.number("i")  # throttle time
     topics = reader.array(lambda: (reader.string(), reader.array(lambda: (reader.number("i"), reader.number("h")))))
     return all(error == 0 for _, partitions in topics for _, error in partitions)
 
@@ -122,9 +138,9 @@ def says_member(frame: bytes, version: int) -> bool:
     return struct.unpack_from(">h", frame, 12 if version > 0 else 8)[0] in (0, REBALANCE_IN_PROGRESS)
 
 
-def written_of(frame: bytes) -> dict[Place, int]:
+def written_of(frame: bytes, version: int) -> dict[Place, int]:
     """Returns the number of records for each partition in a Produce."""
-    reader = request(frame)
+    reader = request(frame, version >= FLEXIBLE["Produce"])
     reader.string(), reader.number("h"), reader.number("i")  # transactional id, acks, timeout
 
     def partition() -> tuple[int, int]:
@@ -136,12 +152,14 @@ def written_of(frame: bytes) -> dict[Place, int]:
 
 def stored_of(frame: bytes, version: int) -> dict[Place, int]:
     """Returns the first offset of each partition without an error in the answer to a Produce."""
-    reader = Bytes(frame[8:])
+    reader = answer(frame, "Produce", version)
 
     def partition() -> tuple[int, int, int]:
         number, error, offset, _ = reader.number("i"), reader.number("h"), reader.number("q"), reader.number("q")
         if version >= 5:
-            reader.number("q")
+            reader.number("q")  # first offset of the log
+        if version >= 8:
+            reader.array(lambda: (reader.number("i"), reader.string())), reader.string()  # errors of records, a sentence
         return number, error, offset
 
     topics = reader.array(lambda: (reader.string(), reader.array(partition)))
@@ -149,33 +167,34 @@ def stored_of(frame: bytes, version: int) -> dict[Place, int]:
             if error == 0 and offset >= 0}
 
 
-def committed_of(frame: bytes) -> dict[Place, tuple[int, str]]:
+def committed_of(frame: bytes, version: int) -> dict[Place, tuple[int, str]]:
     """Returns offset (-1: none) and metadata of each partition in the answer to an OffsetFetch, or {} on an error."""
-    reader = Bytes(frame[8:])
-    reader.tags()
-    reader.number("i")
-    failed = False
+    reader = answer(frame, "OffsetFetch", version)
+    reader.number("i")  # throttle time
+    states, errors = {}, []
 
     def partition() -> tuple[int, tuple[int, str]]:
-        nonlocal failed
-        number, offset, _, text = reader.number("i"), reader.number("q"), reader.number("i"), reader.short_string()
-        failed |= reader.number("h") != 0
-        reader.tags()
+        number, offset, _, text = reader.number("i"), reader.number("q"), reader.number("i"), reader.string()
+        errors.append(reader.number("h"))
         return number, (offset, text)
 
-    def topic() -> tuple[str, list]:
-        found = reader.short_string(), reader.short_array(partition)
-        reader.tags()
-        return found
+    def group() -> None:
+        if version >= 8:
+            reader.string()
+        for name, partitions in reader.array(lambda: (reader.string(), reader.array(partition))):
+            states.update({(name, number): state for number, state in partitions})
+        errors.append(reader.number("h"))
 
-    topics = reader.short_array(topic)
-    failed |= reader.number("h") != 0
-    return {} if failed else {(name, number): state for name, partitions in topics for number, state in partitions}
+    if version >= 8:
+        reader.array(group)  # the client requests one group
+    else:
+        group()
+    return {} if any(errors) else states
 
 
 def serving_without(frame: bytes, hidden: set[str]) -> bytes:
     """Returns the answer to an ApiVersions of version SERVED without the hidden kinds of request."""
-    reader, kept = Bytes(frame[8:]), []
+    reader, kept = Bytes(frame[8:], flexible=True), []
     error = reader.number("h")
     for _ in range(reader.varint() - 1):
         start = reader.at

@@ -220,7 +220,7 @@ class Link:
                     frame = protocol.serving_without(frame, self.proxy.hidden)
                 if asked and asked.api == "DescribeConfigs" and self.proxy.unlearned:
                     frame = protocol.describing_without(frame, self.proxy.unlearned)
-                if asked and asked.commit and protocol.says_yes(frame):
+                if asked and asked.commit and protocol.says_yes(frame, asked.version):
                     asked.commit.kept_ms = time.time() * 1000
                 if rule and rule.way == "answer_late":
                     await asyncio.sleep(rule.seconds)
@@ -249,7 +249,7 @@ class Link:
         elif asked.api == "OffsetCommit" and asked.version in protocol.COMMITS:
             asked.commit = evidence.commit(member, asked.asked_ms, protocol.progress_of(frame, asked.version))
         elif asked.api == "Produce" and asked.version in protocol.PRODUCES:
-            asked.records = protocol.written_of(frame)
+            asked.records = protocol.written_of(frame, asked.version)
 
     def note_answer(self, asked: Pending, frame: bytes, now: float) -> None:
         if asked.commit:
@@ -260,4 +260,4 @@ class Link:
             for place, offset in protocol.stored_of(frame, asked.version).items():
                 self.proxy.evidence.write(place, offset, asked.records[place], Write(asked.asked_ms, now, self.line))
         elif asked.api == "OffsetFetch" and asked.version in protocol.FETCHES and self.owner:
-            self.proxy.evidence.take(Take(self.owner, asked.asked_ms, now, protocol.committed_of(frame)))
+            self.proxy.evidence.take(Take(self.owner, asked.asked_ms, now, protocol.committed_of(frame, asked.version)))

@@ -10,7 +10,6 @@ from unittest.mock import patch
 
 from contract import Seen
 from doubles import Doubles, Evidence, Line, Take, Write, done_above, judge_doubles
-from protocol import progress_of, says_member
 from proxy import Reader
 
 A, B = "a", "b"  # processes
@@ -133,11 +132,6 @@ class Doubled(unittest.TestCase):
             self.evidence.live(A, at)  # it sent a request, and was referred to another coordinator
         self.handed_over()
         self.excused(not_committed=1)
-
-    def test_answers_that_confirm_a_member(self):
-        for version, error, known in ((3, 0, True), (0, 0, True), (3, 27, True), (3, 16, False), (0, 25, False)):
-            frame = struct.pack(">ii", 10, 1) + (bytes(4) if version else b"") + struct.pack(">h", error)
-            self.assertEqual(says_member(frame, version), known, (version, error))
 
     def test_record_whose_commit_was_not_answered(self):
         self.lived(22_000)
@@ -387,15 +381,6 @@ class Doubled(unittest.TestCase):
         self.end(4, 20_000)
         doubles = self.judge()
         self.assertEqual((doubles.about, doubles.forwards), (1, 2))
-
-    def test_progress_is_read_from_a_commit(self):
-        def text(word: str) -> bytes:
-            return struct.pack(">h", len(word)) + word.encode()
-
-        frame = struct.pack(">ihhi", 0, 8, 7, 1) + text("a") + text("group") + struct.pack(">i", 4) + text("id") + text("own")
-        frame += struct.pack(">i", 1) + text("s.1s") + struct.pack(">i", 2)
-        frame += struct.pack(">iqi", 3, 41, -1) + text("1 41 0dd3f1a0 CgE") + struct.pack(">iqi", 5, 7, -1) + struct.pack(">h", -1)
-        self.assertEqual(progress_of(frame, 7), {("s.1s", 3): (41, "1 41 0dd3f1a0 CgE"), ("s.1s", 5): (7, "")})
 
     def test_progress_is_read_as_the_bridge_writes_it(self):
         self.assertEqual(done_above("1 41 0dd3f1a0 CgE"), {1, 3, 8})
