@@ -28,6 +28,7 @@ import bad_input
 import cancel_commands
 import cancels
 import compat
+import dev_differs
 import dev_examples
 import dev_mode
 import events
@@ -73,7 +74,7 @@ from turns import play_in_turns
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
          everyday, throttled, found, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries,
-         share_groups, spring_topics, paused, known, managed, dev_mode, dev_examples, admin, admin_live,
+         share_groups, spring_topics, paused, known, managed, dev_mode, dev_differs, dev_examples, admin, admin_live,
          admin_properties, page, oidc)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name. Of a pair whose modes share the mechanism, one half.
