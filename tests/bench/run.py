@@ -36,6 +36,7 @@ import others
 import overload
 import reported
 import searched
+import sized
 import standing
 import three_brokers
 from peers import compared
@@ -106,6 +107,7 @@ PARTS = {
     "observed": Part(observed.observed), "events": Part(reported.events, brief={"seconds": 3}),
     "called": Part(called.called, 9, {"seconds": 4, "waiting": 200_000}),
     "find": Part(searched.find, 1, {"count": 1_000_000}),
+    "sized": Part(sized.sized, 1, {"rates": (10_000,), "watch_s": 6}),
     "allocator": Part(allocator.allocator),
     "compressed": Part(compressed.compressed, brief={"count": 100_000}),
     **{f"growth_{what}": Part(growth.growth(what), brief={"ends": True, "watch_s": 3}) for what in growth.GROWTHS},
