@@ -144,6 +144,7 @@ void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
         return;
     cluster_answered(b);
     b->commit.timed_mono_ms = b->commit.started_mono_ms;
+    b->commit.answer_ms = b->now.mono_ms - b->commit.started_mono_ms;
     b->commit.answered_seq = seq;
     if (b->config.exactly_once)
         transaction_committed(b);
@@ -152,10 +153,21 @@ void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
     progress_kept(b);
 }
 
+/* Returns the ms between two commits. In at-least-once mode, a kill duplicates all records
+   forwarded since the last commit. So commits are more frequent while the coordinator answers
+   fast. */
+static int64_t commit_every_ms(const struct bridge *b)
+{
+    int64_t every_ms = b->commit.answer_ms * COMMIT_SHARE;
+    if (b->config.exactly_once || every_ms > COMMIT_EVERY_MS)
+        return COMMIT_EVERY_MS;
+    return every_ms < COMMIT_SOON_MS ? COMMIT_SOON_MS : every_ms;
+}
+
 void commit_serve(struct bridge *b)
 {
     int64_t since_ms = b->now.mono_ms - b->commit.last_mono_ms;
-    bool due = since_ms >= COMMIT_EVERY_MS;
+    bool due = since_ms >= commit_every_ms(b);
     if (b->config.exactly_once)
         serve_transaction(b, due);
     if (!due || (b->commit.is_out && (since_ms < COMMIT_LOST_MS || b->config.exactly_once)))

@@ -39,6 +39,8 @@
 enum {
     /* Commits. */
     COMMIT_EVERY_MS = 100,
+    COMMIT_SOON_MS = 60,         /* at-least-once, while the coordinator answers fast */
+    COMMIT_SHARE = 10,           /* then answers take at most this part of the time */
     COMMIT_LOST_MS = 5000,       /* a commit without an answer counts as lost */
     RECOMMIT_EVERY_MS = 3600000, /* unchanged progress */
     TRIM_EVERY_MS = 60000,       /* committed records of levels are deleted */
@@ -275,6 +277,7 @@ struct commit {
     bool is_out;               /* the last commit has no answer yet */
     bool proving;              /* a commit must succeed before anything is forwarded */
     int64_t started_mono_ms;   /* of the last commit */
+    int64_t answer_ms;         /* time until the last success was reported */
     int64_t timed_mono_ms;     /* start of the commit answered since the last turn; 0: none */
     int64_t last_mono_ms;      /* progress was last collected */
     int64_t recommit_mono_ms;  /* unchanged progress was last committed again */

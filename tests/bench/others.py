@@ -144,7 +144,7 @@ def killed(place: Place, what: str, named: bool) -> Row:
     if not whole:
         text += f"; {seen['distinct']:,} of {FLOW_RATE * FLOW_S:,} seen, {seen['early']} early"
     return Row(what, text, "duplicates < 10 % of a second, late < 6 s",
-               whole and twice < FLOW_RATE / 10 and worst_s < 6, worst_s, whole)
+               whole and twice < FLOW_RATE / 10 and worst_s < 6, twice, whole)
 
 
 def kill(place: Place) -> list[Row]:

@@ -81,7 +81,7 @@ PARTS = {
     "hop": Part(forwarding.hop, MORE), "intake": Part(forwarding.intake, MORE),
     "delivery": Part(forwarding.delivery, MORE), "exactly": Part(exactly.exactly),
     "instant": Part(forwarding.instant), "instant_100k": Part(others.instant_100k),
-    "most": Part(others.most, 1, FEW), "most_32": Part(others.most_32, 1, FEW), "kill": Part(others.kill, 1),
+    "most": Part(others.most, 1, FEW), "most_32": Part(others.most_32, 1, FEW), "kill": Part(others.kill, 5),
     "peers": Part(peers, 1, {"rates": (1000,), "seconds": 3, "brief": True}, separate=True),
     "start": Part(standing.start, 1),
     "cancels_restore": Part(in_force.cancels_restore, 1, {"count": 1_000_000, "lane": 200_000}),

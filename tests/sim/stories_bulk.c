@@ -98,7 +98,7 @@ void a_bulky_backlog_does_not_starve_another_lane(struct world *w)
     story_pass(w, 100);
     ask_lane(w, 1, CODE_OK);
     story_pass(w, 2 * GOOD_MS);
-    expect(w, story_inbox(story_owner(w, 1), 1, SLOT_SCHEDULE)->next == EACH);
+    expect(w, story_inbox(story_owner(w, 1), 1, SLOT_SCHEDULE)->next > EACH / 2);
     expect(w, COUNT(w, requests) < BACKLOG);
     w->knobs.land_ms = 0;
     story_until(w, COUNT(w, requests) == BACKLOG + EACH);

@@ -69,6 +69,44 @@ Test(commit, late_answer_of_an_older_commit_sends_all_progress_again)
     cr_expect_eq(fx.progress_n, 3, "each queue of the lane");
 }
 
+/* Commits progress, and lets the coordinator answer after answer_ms. */
+static void commit_answered_after(int64_t answer_ms)
+{
+    (void)changed(LEVEL);
+    bridge_commit(fx.b, fx.b->now);
+    fixture_pass(answer_ms);
+    bridge_committed(fx.b, fx.seq, true);
+    (void)changed(LEVEL);
+}
+
+/* Returns the ms between the last commit and the next one. */
+static int64_t next_commit_ms(int64_t answer_ms)
+{
+    int before = fx.commits;
+    for (int64_t since_ms = answer_ms; since_ms <= 2 * COMMIT_EVERY_MS; since_ms++) {
+        commit_serve(fx.b);
+        if (fx.commits > before)
+            return since_ms;
+        fixture_pass(1);
+    }
+    return INT64_MAX;
+}
+
+Test(commit, answers_take_a_tenth_of_the_time_between_commits)
+{
+    static const int64_t expected_ms[][2] = {{0, COMMIT_SOON_MS},
+                                             {2, COMMIT_SOON_MS},
+                                             {8, 80},
+                                             {11, COMMIT_EVERY_MS},
+                                             {50, COMMIT_EVERY_MS}};
+    for (size_t i = 0; i < sizeof expected_ms / sizeof *expected_ms; i++) {
+        commit_answered_after(expected_ms[i][0]);
+        cr_expect_eq(next_commit_ms(expected_ms[i][0]), expected_ms[i][1], "answer after %d ms",
+                     (int)expected_ms[i][0]);
+        bridge_committed(fx.b, fx.seq, true);
+    }
+}
+
 static void start_exactly_once(void)
 {
     fixture_stop();
