@@ -102,6 +102,27 @@ def images(world: World) -> str:
     return "; ".join(seen)
 
 
+@part("release.arm64")
+def arm64(world: World) -> str:
+    """The packages for arm64 depend on the libraries of their Debian. Their programs run in an emulator, with those of the image."""
+    need_root("buildah")
+    out = built(world, "bookworm-arm64", "trixie-arm64", "image-arm64")
+    [archive] = out.glob("*.tar")
+    root = unpacked(archive, world.folder / "arm64")
+    commit, seen = run("git", "-C", ROOT, "rev-parse", "--short=10", "HEAD").stdout.strip(), []
+    for package in sorted(out.glob("*.deb")):
+        fields = run("dpkg-deb", "-f", package, "Architecture", "Depends").stdout
+        renamed = "t64" if "~deb13" in package.name else ""
+        require("Architecture: arm64" in fields and f"libmicrohttpd12{renamed} " in fields, f"{package.name}: {fields}")
+        run("dpkg-deb", "-x", package, root / "package")
+        shutil.move(root / "package/usr/bin/delaybridge", root / "usr/bin/delaybridge")
+        said = run(*emulated(root), "version").stdout
+        require(commit in said, f"{package.name} does not print the commit: {said}")
+        seen.append(f"{package.name}: {' '.join(said.split())}")
+    require(len(seen) == 2, f"{seen}")
+    return "; ".join(seen)
+
+
 def emulated(root: Path) -> list:
     qemu = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
     require(qemu, "no qemu-aarch64-static (qemu-user-static)")
