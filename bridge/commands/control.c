@@ -12,6 +12,7 @@
 #include "levels/duration.h"
 #include "levels/instant.h"
 
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,18 +36,29 @@ static void keep_ascii(char *text)
             *text = '?';
 }
 
-static void name_operator(const struct cli *cli, char by[CONTROL_BY_MAX])
+/* Returns the name of the user, or NULL. Services and containers may have no USER. */
+static const char *user_name(void)
 {
-    char host[HOST_TEXT_MAX] = "";
     const char *user = getenv("USER");
     if (user == NULL)
         user = getenv("LOGNAME");
+    const struct passwd *known = user == NULL ? getpwuid(geteuid()) : NULL;
+    return known == NULL ? user : known->pw_name;
+}
+
+static void name_operator(const struct cli *cli, char by[CONTROL_BY_MAX])
+{
+    char host[HOST_TEXT_MAX] = "";
+    if (cli->output != NULL) {
+        snprintf(by, CONTROL_BY_MAX, "%s", cli->output->by);
+        keep_ascii(by);
+        return;
+    }
+    const char *user = user_name();
     if (gethostname(host, sizeof host - 1) != 0)
         host[0] = '\0';
     snprintf(by, CONTROL_BY_MAX, "%.60s%s%s", user == NULL ? "" : user, host[0] == '\0' ? "" : "@",
              host);
-    if (cli->output != NULL)
-        snprintf(by, CONTROL_BY_MAX, "%s", cli->output->by);
     keep_ascii(by);
 }
 
@@ -140,9 +152,15 @@ static int64_t wait_after(const struct controlling *c, const struct control_reco
 
 /* What a command did. */
 struct outcome {
-    const struct control_record *entry;   /* written; NULL: none */
-    const struct control_record *removed; /* NULL: none */
+    const struct control_record *entry;    /* written; NULL: none */
+    const struct control_record *replaced; /* it was in force until then; NULL: none */
+    const struct control_record *removed;  /* NULL: none */
 };
+
+static json_t *entry_json(const struct control_record *record)
+{
+    return record == NULL ? json_null() : control_json(record);
+}
 
 static void report_json(const struct controlling *c, const struct outcome *done)
 {
@@ -150,8 +168,8 @@ static void report_json(const struct controlling *c, const struct outcome *done)
     for (size_t i = 0; i < c->list.n; i++)
         if (matches_too(c, &c->list.all[i]))
             json_array_append_new(others, control_json(&c->list.all[i]));
-    give_json(c->cli, json_pack("{s:s, s:o, s:b, s:o, s:o}", "targets", c->pattern, "entry",
-                                done->entry == NULL ? json_null() : control_json(done->entry),
+    give_json(c->cli, json_pack("{s:s, s:o, s:o, s:b, s:o, s:o}", "targets", c->pattern, "entry",
+                                entry_json(done->entry), "replaced", entry_json(done->replaced),
                                 "removed", done->removed != NULL, "longest_wait_ms",
                                 done->removed != NULL ? json_integer(wait_after(c, done->removed))
                                                       : json_null(),
@@ -181,6 +199,10 @@ static void report(const struct controlling *c, const struct outcome *done)
         control_print(done->entry, 0);
     else
         print_removed(c, done->removed);
+    if (done->replaced != NULL) {
+        fputs("in place of: ", stdout);
+        control_print(done->replaced, 0);
+    }
     for (size_t i = 0; i < c->list.n; i++) {
         if (!matches_too(c, &c->list.all[i]))
             continue;
@@ -193,7 +215,8 @@ static int put(struct controlling *c, enum control_op op, const struct rate *rat
 {
     int64_t for_ms = arguments_number(c->cli->arguments, "--for");
     const struct control_record *was = control_list_find(&c->list, c->pattern);
-    bool repeats = op == CONTROL_PAUSE && is_in_force(c, was) && was->control.op == op;
+    bool replaces = is_in_force(c, was);
+    bool repeats = op == CONTROL_PAUSE && replaces && was->control.op == op;
     struct control_record record = {
         .control = {.op = op,
                     .rate = *rate,
@@ -201,14 +224,14 @@ static int put(struct controlling *c, enum control_op op, const struct rate *rat
                     .until_wall_ms = for_ms == 0 ? CONTROL_ENDLESS : c->now_ms + for_ms}};
     snprintf(record.control.pattern, sizeof record.control.pattern, "%s", c->pattern);
     name_operator(c->cli, record.by);
-    if (!is_in_force(c, was) && control_count(&c->list, c->now_ms) >= CONTROLS_MAX)
+    if (!replaces && control_count(&c->list, c->now_ms) >= CONTROLS_MAX)
         return complain(c->cli, EXIT_DATA,
                         "the topic has the greatest number of entries (%d): remove one with "
                         "'delaybridge resume'",
                         CONTROLS_MAX);
     int code = write_entry(c, &record);
     if (code == EXIT_DONE)
-        report(c, &(struct outcome){.entry = &record});
+        report(c, &(struct outcome){.entry = &record, .replaced = replaces ? was : NULL});
     return code;
 }
 

@@ -70,6 +70,7 @@ def paused(stage: Stage) -> str:
     operator = Operator(stage, config)
     refusals(operator)
     facts = [paused_until_resumed(stage, operator, bridges, Watch(port)), limited(stage, operator, Watch(port))]
+    replaced(operator)
     others_stay(stage, operator)
     foreign(stage, operator, bridges)
     line = judge(stage.verify(timeout=60), 0 if stage.exactly_once else None)
@@ -151,6 +152,17 @@ def entry_records(stage: Stage, key: str) -> list[bytes | None]:
             found.append(message.value())
     reader.close()
     return found
+
+
+def replaced(operator: Operator) -> None:
+    """A limit in place of a pause resumes deliveries, so the command shows the pause."""
+    paused_entry = operator.run("pause", "e2e.none")
+    require(paused_entry["replaced"] is None, f"a first entry replaces another: {paused_entry}")
+    limit_entry = operator.run("limit", "e2e.none", "5/s")
+    require(limit_entry["replaced"] == paused_entry["entry"], f"limit does not show the pause: {limit_entry}")
+    text = operator.stage.run("pause", "e2e.none", "-c", operator.config).stdout
+    require("in place of: e2e.none: limited to 5/s since " in text, f"pause does not show the limit: {text}")
+    require(operator.run("resume", "e2e.none")["replaced"] is None, "resume replaces an entry")
 
 
 def others_stay(stage: Stage, operator: Operator) -> None:
