@@ -14,6 +14,30 @@ size_t control_count(const struct control_list *list, int64_t now_wall_ms)
     return n;
 }
 
+void control_list_drop_ended(struct control_list *list, int64_t now_wall_ms)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < list->n; i++)
+        if (list->all[i].control.until_wall_ms > now_wall_ms)
+            list->all[n++] = list->all[i];
+    list->n = n;
+}
+
+enum control_share control_list_paused(const struct control_list *list, const char *pattern)
+{
+    enum control_share share = CONTROL_NONE;
+    for (size_t i = 0; i < list->n; i++) {
+        const struct control *c = &list->all[i].control;
+        if (c->op != CONTROL_PAUSE)
+            continue;
+        if (allowlist_pattern_matches(c->pattern, bytes_text(pattern)))
+            return CONTROL_ALL;
+        if (allowlist_pattern_matches(pattern, bytes_text(c->pattern)))
+            share = CONTROL_SOME;
+    }
+    return share;
+}
+
 static bool overlap(const char *a, const char *b)
 {
     return allowlist_pattern_matches(a, bytes_text(b)) ||

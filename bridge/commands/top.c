@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge top: shows running instances live, from their metrics. */
 #include "bridge/base/clock.h"
+#include "bridge/commands/control_list.h"
 #include "bridge/commands/result.h"
 #include "bridge/commands/top_dead.h"
 #include "bridge/commands/top_layout.h"
@@ -116,7 +117,7 @@ static char *section_text(struct top *t, enum section section, int64_t now_wall_
         top_levels_print(&t->figures, section == BRIEF_LEVELS, now_wall_ms, out);
         break;
     case TARGETS:
-        top_targets_print(&t->figures, &t->members.list, now_wall_ms, out);
+        top_targets_print(&t->figures, &t->members.list, out);
         break;
     case DEAD_LETTERS:
         top_dead_print(&t->figures, out);
@@ -237,6 +238,7 @@ int cmd_top(struct cli *cli)
     for (int looks = 0; code == EXIT_DONE && !(t.once && looks == 2); looks++) {
         if (looks > 0)
             code = choose_addresses(&t);
+        control_list_drop_ended(&t.members.list, clock_wall_ms());
         if (look(&t) != 0)
             code = complain(cli, EXIT_UNREACHABLE, "%s", t.why.text);
         else if (looks > 0) /* rates need two samples */

@@ -3,27 +3,11 @@
 #include "bridge/commands/top_targets.h"
 
 #include "bridge/base/quote.h"
+#include "bridge/commands/control_list.h"
 #include "bridge/commands/top_dead.h"
-#include "levels/allowlist.h"
 #include "levels/instant.h"
 
 #include <string.h>
-
-static bool is_in_force(const struct control_record *record, int64_t now_wall_ms)
-{
-    return !record->is_removed && record->control.until_wall_ms > now_wall_ms;
-}
-
-static bool is_paused(const struct control_list *control, const char *entry)
-{
-    for (size_t i = 0; i < control->n; i++) {
-        const struct control *c = &control->all[i].control;
-        if (!control->all[i].is_removed && c->op == CONTROL_PAUSE &&
-            allowlist_pattern_matches(c->pattern, bytes_text(entry)))
-            return true;
-    }
-    return false;
-}
 
 /* Adds up the codes. */
 static double dead_letters_of(const struct top_figures *f, const char *entry)
@@ -58,16 +42,18 @@ bool top_target_at(const struct top_figures *f, int n, const struct control_list
     t->dead_letters = dead_letters_of(f, entry);
     t->limit_per_s =
         top_figures_value(f, "delaybridge_target_limit_per_second{target=\"%s\"}", entry);
-    t->is_paused = is_paused(control, entry);
+    t->paused = control_list_paused(control, entry);
     return true;
 }
 
 const char *top_target_state(const struct top_target *t)
 {
-    if (t->is_paused)
+    if (t->paused == CONTROL_ALL)
         return "paused";
     if (t->failures_per_s > 0)
         return "failing";
+    if (t->paused == CONTROL_SOME)
+        return "partly_paused";
     if (t->limit_per_s > 0)
         return "limited";
     if (t->deliveries_per_s > 0)
@@ -102,8 +88,7 @@ static void print_control(const struct control_record *record, FILE *out)
     fputc('\n', out);
 }
 
-void top_targets_print(const struct top_figures *f, const struct control_list *control,
-                       int64_t now_wall_ms, FILE *out)
+void top_targets_print(const struct top_figures *f, const struct control_list *control, FILE *out)
 {
     struct top_target t;
     double slow = top_figures_value(f, "delaybridge_slow_targets");
@@ -115,8 +100,7 @@ void top_targets_print(const struct top_figures *f, const struct control_list *c
     if (slow > 0)
         fprintf(out, "slow targets, in separate transactions: %.0f\n", slow);
     for (size_t i = 0; i < control->n; i++)
-        if (is_in_force(&control->all[i], now_wall_ms))
-            print_control(&control->all[i], out);
+        print_control(&control->all[i], out);
 }
 
 json_t *top_targets_json(const struct top_figures *f, const struct control_list *control)

@@ -15,21 +15,22 @@ struct top_target {
     double deliveries, deliveries_per_s;
     double failures, failures_per_s; /* attempts that failed, and deferrals */
     double dead_letters;
-    double limit_per_s; /* the lowest limit in force; 0: none */
-    bool is_paused;     /* by a pattern that matches the entry */
+    double limit_per_s;        /* the lowest limit in force; 0: none */
+    enum control_share paused; /* how many of its topics */
 };
 
 /* Reads the n-th entry in the order of the metrics. Returns false if there are fewer. control: the
-   entries of S.control; without any, no target counts as paused. */
+   entries of S.control that are in force. */
 bool top_target_at(const struct top_figures *figures, int n, const struct control_list *control,
                    struct top_target *target);
 
-/* Returns "paused", "failing", "limited", "delivering", "failed_before" or "idle". */
+/* Returns "paused", "failing", "partly_paused", "limited", "delivering", "failed_before" or
+   "idle". */
 const char *top_target_state(const struct top_target *target);
 
 /* Prints the table, and a line for each pause and limit. */
 void top_targets_print(const struct top_figures *figures, const struct control_list *control,
-                       int64_t now_wall_ms, FILE *out);
+                       FILE *out);
 json_t *top_targets_json(const struct top_figures *figures, const struct control_list *control);
 
 #endif

@@ -71,6 +71,7 @@ def paused(stage: Stage) -> str:
     refusals(operator)
     facts = [paused_until_resumed(stage, operator, bridges, Watch(port)), limited(stage, operator, Watch(port))]
     replaced(operator)
+    ended(operator)
     others_stay(stage, operator)
     foreign(stage, operator, bridges)
     line = judge(stage.verify(timeout=60), 0 if stage.exactly_once else None)
@@ -163,6 +164,18 @@ def replaced(operator: Operator) -> None:
     text = operator.stage.run("pause", "e2e.none", "-c", operator.config).stdout
     require("in place of: e2e.none: limited to 5/s since " in text, f"pause does not show the limit: {text}")
     require(operator.run("resume", "e2e.none")["replaced"] is None, "resume replaces an entry")
+
+
+def ended(operator: Operator) -> None:
+    """top shows no pause that has ended, although its entry stays on the topic. It shows a pause of a part."""
+    operator.run("pause", "e2e.part")
+    operator.run("pause", "*", "--for", "1s")
+    time.sleep(1 + EFFECT_S)
+    states = {t["target"]: t["state"] for t in operator.run("top", "--once")["targets"]}
+    require("paused" not in states.values(), f"top shows a pause that has ended: {states}")
+    require("partly_paused" in states.values(), f"top does not show the pause of e2e.part: {states}")
+    operator.run("resume", "e2e.part")
+    operator.run("resume", "*")
 
 
 def others_stay(stage: Stage, operator: Operator) -> None:

@@ -74,3 +74,15 @@ Test(control_list, entries_that_have_ended_do_not_count)
     }
     cr_expect_eq(control_count(&list, NOW), CONTROLS_MAX / 4);
 }
+
+Test(control_list, only_entries_in_force_stay)
+{
+    add("ended", NOW - HOUR, NOW);
+    add("orders", NOW - HOUR, CONTROL_ENDLESS);
+    add("ended.before", NOW - HOUR, NOW - 1);
+    add("payments", NOW - HOUR, NOW + 1);
+    control_list_drop_ended(&list, NOW);
+    cr_assert_eq(list.n, 2);
+    cr_expect_str_eq(list.all[0].control.pattern, "orders");
+    cr_expect_str_eq(list.all[1].control.pattern, "payments");
+}
