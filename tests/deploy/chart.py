@@ -126,6 +126,7 @@ def same_alerts(world: World) -> str:
     """PrometheusRule and dashboard of the chart are those of deploy/prometheus and deploy/grafana."""
     del world
     documents = rendered(CHART / "ci" / "least.yaml", "--set", "prometheusRule.enabled=true",
+                         "--set", "prometheusRule.runbookUrl=file:///usr/share/doc/delaybridge/RUNBOOK.md",
                          "--set", "grafanaDashboard.enabled=true")
     spec = the(documents, "PrometheusRule")["spec"]
     require(spec == load((DEPLOY / "prometheus" / "alerts.yaml").read_text())[0], "the alerts differ")
