@@ -11,6 +11,21 @@ void cluster_answered(struct bridge *b)
     b->cluster.acked_mono_ms = b->now.mono_ms;
 }
 
+void cluster_heard(struct bridge *b)
+{
+    struct cluster *c = &b->cluster;
+    if (c->heard_mono_ms == 0 || b->now.mono_ms - c->heard_mono_ms > HEARD_GAP_MS)
+        c->heard_since_mono_ms = b->now.mono_ms;
+    c->heard_mono_ms = b->now.mono_ms;
+}
+
+bool cluster_is_heard(const struct bridge *b)
+{
+    const struct cluster *c = &b->cluster;
+    return c->heard_mono_ms > 0 && b->now.mono_ms - c->heard_mono_ms <= HEARD_GAP_MS &&
+           b->now.mono_ms - c->heard_since_mono_ms >= HEARD_FOR_MS;
+}
+
 /* Throttle times of two brokers that overlap count once. */
 void bridge_throttled(struct bridge *b, int64_t for_ms)
 {

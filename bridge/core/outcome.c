@@ -19,12 +19,23 @@
 #include "bridge/core/target_table.h"
 #include "bridge/core/transaction.h"
 
+/* Returns the time for which no report of the transaction that ends has arrived. */
+static int64_t silent_ms(const struct bridge *b)
+{
+    const struct txn *t = &b->txn;
+    int64_t since_mono_ms =
+        t->answered_mono_ms > t->ending_mono_ms ? t->answered_mono_ms : t->ending_mono_ms;
+    if (b->cluster.muted_mono_ms > since_mono_ms)
+        since_mono_ms = b->cluster.muted_mono_ms;
+    return b->now.mono_ms - since_mono_ms;
+}
+
 /* Returns whether Kafka was away for a part of the time in which the record was in flight. The
    target is then not the cause of a timeout, even if Kafka answers again by now. */
 static bool kafka_was_away(const struct bridge *b, const struct parcel *p)
 {
     if (b->config.exactly_once) /* all records in flight belong to the transaction */
-        return !b->txn.answered;
+        return !b->txn.answered || (silent_ms(b) >= TXN_SILENT_MS && !cluster_is_heard(b));
     return b->now.mono_ms - b->cluster.acked_mono_ms > AWAY_MS ||
            p->since_mono_ms < b->cluster.back_mono_ms;
 }
@@ -362,7 +373,8 @@ bool outcome_break(struct bridge *b, const char *why)
 }
 
 /* Aborts a transaction whose last reports do not arrive, if its targets are the cause and not slow
-   brokers. They are the cause if other records of it were acknowledged, or if it is a probe. */
+   brokers. They are the cause if other records of it were acknowledged, or if it is a probe. After
+   an outage, brokers answer before they acknowledge. */
 void outcome_watch_silence(struct bridge *b)
 {
     static const char why[] = "a target acknowledged nothing for three seconds";
@@ -371,14 +383,16 @@ void outcome_watch_silence(struct bridge *b)
         targets_apart_are_silent(b, why);
         apart_fail(b);
     }
-    int64_t since_mono_ms =
-        t->answered_mono_ms > t->ending_mono_ms ? t->answered_mono_ms : t->ending_mono_ms;
-    if (b->cluster.muted_mono_ms > since_mono_ms)
-        since_mono_ms = b->cluster.muted_mono_ms;
-    if (t->state != TXN_ENDING || t->failed || b->now.mono_ms - since_mono_ms < TXN_SILENT_MS)
+    if (t->state != TXN_ENDING || t->failed || silent_ms(b) < TXN_LISTEN_MS)
         return;
+    if (b->now.mono_ms - t->listened_mono_ms >= TXN_LISTEN_MS) {
+        t->listened_mono_ms = b->now.mono_ms;
+        targets_listen(b);
+    }
     bool probe = t->single != NULL && t->single->target != NULL &&
                  t->single->target->state == TARGET_PROBING;
+    if (silent_ms(b) < TXN_SILENT_MS || !cluster_is_heard(b))
+        return;
     if ((probe || t->answered) && targets_take_down_silent(b, why))
         bridge_aborted(b, ABORT_CAUSE_CLUSTER, why);
 }

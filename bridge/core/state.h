@@ -59,6 +59,8 @@ enum {
     /* The cluster. */
     AWAY_MS = 3000, /* without any acknowledgement, Kafka is away, and no target is to blame */
     PROBE_EVERY_MS = 1000, /* then a commit probes Kafka */
+    HEARD_GAP_MS = 1700,   /* two look-ups may fail that a hung broker got */
+    HEARD_FOR_MS = 2500,   /* after an outage, records have this time to be acknowledged */
     LEADERS_MS = 20000,    /* brokers know by then which partitions lost their leader */
     RESEND_MS = 500,       /* a record that cannot be sent is tried again after this */
 
@@ -267,6 +269,9 @@ struct cluster {
     int64_t back_mono_ms;  /* Kafka last answered after it was away */
     int64_t muted_mono_ms; /* until then a broker reads no requests, because of a quota */
     int64_t stall_mono_ms; /* a target or an outlet last stopped all others */
+    int64_t heard_mono_ms; /* last answer to a look-up of a target */
+    int64_t
+        heard_since_mono_ms; /* first one of those that followed each other within HEARD_GAP_MS */
 };
 
 struct commit {

@@ -49,6 +49,8 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
     b->targets.looking_up = found == LOOKUP_PENDING ? t : NULL;
     b->targets.lookup_awaited = waited_for;
     b->targets.looked_up_last = (size_t)(t - b->targets.all);
+    if (found != LOOKUP_PENDING && found != LOOKUP_UNKNOWN)
+        cluster_heard(b);
     if (t->state != TARGET_UNKNOWN) /* a report came before the answer */
         return;
     /* No record waits for this topic yet, so it may still be created in time. */
@@ -214,6 +216,20 @@ void targets_look_up_again(struct bridge *b)
         struct target *t = &b->targets.all[i];
         if (t->used && t->state == TARGET_UP)
             t->state = TARGET_UNKNOWN;
+    }
+}
+
+/* Its answer changes no target that is available. */
+void targets_listen(struct bridge *b)
+{
+    if (b->targets.looking_up != NULL || b->outlets.looking_up != NULL)
+        return;
+    for (int i = 0; i < TARGETS_MAX; i++) {
+        struct target *t = &b->targets.all[i];
+        if (t->used && t->in_transaction && t->in_flight > 0) {
+            look_up(b, t, false);
+            return;
+        }
     }
 }
 

@@ -13,6 +13,7 @@ enum {
     TXN_AGE_MS = 5,       /* open at least, so that records share it */
     TXN_AGE_MAX_MS = 100, /* open at most, even if more records are due */
     TXN_SILENT_MS = 3000, /* a longer silence is blamed on its targets */
+    TXN_LISTEN_MS = 500,  /* after this silence, and then as often, a silent target is looked up */
     TXN_HOPS_MS = 100,    /* hops wait for each other, so that they need few transactions */
     TXN_RECORDS_MAX = 60000,
     TXN_BYTES_MAX = 32 << 20,
@@ -40,6 +41,7 @@ struct txn {
     bool announced;           /* its progress was announced, as if every record succeeded */
     bool answered;            /* a record was acknowledged */
     int64_t answered_mono_ms; /* last such acknowledgement */
+    int64_t listened_mono_ms; /* a silent target was last looked up */
     bool timed_out;           /* a record timed out */
     bool failed;              /* a record failed, so it cannot be committed */
     bool reason_known;        /* the record or target at fault is known */

@@ -264,6 +264,10 @@ MUTANTS = (
     Mutant("throttled_target_is_silent", "bridge/core/cluster.c", "        c->muted_mono_ms = until_mono_ms;\n", ""),
     Mutant("outage_is_a_timeout_of_targets", "bridge/core/cluster.c", "b->cluster.back_mono_ms = b->now.mono_ms;",
            "b->cluster.back_mono_ms = 0;"),
+    Mutant("silence_in_an_outage_is_a_fault", "bridge/core/outcome.c", "if (silent_ms(b) < TXN_SILENT_MS || !cluster_is_heard(b))",
+           "if (silent_ms(b) < TXN_SILENT_MS)"),
+    Mutant("timeout_in_an_outage_is_a_fault", "bridge/core/outcome.c", "return !b->txn.answered || (", "return !b->txn.answered && ("),
+    Mutant("first_answer_after_an_outage_proves_a_fault", "bridge/core/cluster.c", ">= HEARD_FOR_MS", ">= 0", "outcome_exactly"),
     Mutant("lateness_includes_the_delay_by_a_target", "bridge/core/forward.c", "late_from_wall_ms - p->delayed_ms;",
            "late_from_wall_ms;"),
 )
@@ -476,6 +480,9 @@ LOGS = (
          ("throttling_for_seconds_uses_up_no_attempt", "throttled_target_is_not_silent", "kafka_away_uses_up_no_attempts",
           "an_outage_closes_no_target_in_any_order_of_answers"),
          ("throttling_is_a_timeout", "throttled_target_is_silent", "outage_is_a_timeout_of_targets")),
+    Case("brokers are away while a transaction is half acknowledged: no target is the cause",
+         ("short_outage_within_a_transaction_closes_no_target", "long_outage_within_a_transaction_closes_no_target"),
+         ("silence_in_an_outage_is_a_fault", "timeout_in_an_outage_is_a_fault", "first_answer_after_an_outage_proves_a_fault")),
     Case("the time for which a target delays a record counts as lateness of the bridge",
          ("delay_by_a_target_is_counted_separately",), ("lateness_includes_the_delay_by_a_target",)),
 )

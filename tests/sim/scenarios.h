@@ -145,6 +145,8 @@
     X(too_large_breaks_one_transaction_and_is_tried_alone)                    \
     X(target_that_stalls_a_transaction_is_deferred_within_seconds)            \
     X(throttled_target_is_not_silent)                                         \
+    X(short_outage_within_a_transaction_closes_no_target)                     \
+    X(long_outage_within_a_transaction_closes_no_target)                      \
     X(throttling_for_seconds_uses_up_no_attempt)                              \
     X(notes_of_many_records_survive_the_next_abort)                           \
     X(more_records_that_fit_no_level_than_notes)                              \

@@ -55,8 +55,8 @@ void target_that_stalls_a_transaction_is_deferred_within_seconds(struct world *w
     expect_ends(w, bad, MANY, 1, 0);
 }
 
-/* One target answers, then the broker reads nothing for four seconds. */
-void throttled_target_is_not_silent(struct world *w)
+/* Sends a record to each of two targets in one transaction. The second one answers. */
+static void let_one_answer(struct world *w, struct request *r[2])
 {
     story_begin_exactly_once(w);
     story_open(w);
@@ -64,13 +64,48 @@ void throttled_target_is_not_silent(struct world *w)
     story_until(w, first[0]->delivered == 1 && first[1]->delivered == 1);
     size_t forwards = w->forwards;
     story_hold_landings(w);
-    struct request *r[] = {story_ask(w, TARGET_A, 0), story_ask(w, TARGET_B, 0)};
+    r[0] = story_ask(w, TARGET_A, 0);
+    r[1] = story_ask(w, TARGET_B, 0);
     story_until(w, w->forwards == forwards + 2);
     struct process *p = story_owner(w, 0);
     story_pass(w, 1);
     w->knobs.hold_landings = false; /* nothing is armed for the other one */
     for (int i = 0; i < TARGET_PARTITIONS; i++)
         producer_arm(p->producer, CHAINS_TARGETS + TARGET_B * TARGET_PARTITIONS + i);
+}
+
+static void expect_no_blame_for_an_outage(struct world *w, int64_t for_ms)
+{
+    struct request *r[2];
+    let_one_answer(w, r);
+    story_pass(w, 50);
+    w->outage_until = w->now_ms + for_ms;
+    story_let_land(w);
+    story_pass(w, for_ms);
+    expect(w, r[0]->delivered == 0 && r[1]->delivered == 0);
+    story_pass(w, 2000);
+    expect(w, w->notices[NOTICE_TARGET_DOWN] == 0 && COUNT(w, deferrals) == 0);
+    expect_ends(w, r, 2, 1, 0);
+    story_finish(w);
+}
+
+void short_outage_within_a_transaction_closes_no_target(struct world *w)
+{
+    expect_no_blame_for_an_outage(w, 4500);
+}
+
+/* Longer than the timeout of a delivery. */
+void long_outage_within_a_transaction_closes_no_target(struct world *w)
+{
+    expect_no_blame_for_an_outage(w, 8000);
+}
+
+/* One target answers, then the broker reads nothing for four seconds. */
+void throttled_target_is_not_silent(struct world *w)
+{
+    struct request *r[2];
+    let_one_answer(w, r);
+    struct process *p = story_owner(w, 0);
     bridge_throttled(p->bridge, 4000);
     story_pass(w, 4000);
     expect(w, w->notices[NOTICE_THROTTLED] == 1 && COUNT(w, throttled_ms) == 4000);

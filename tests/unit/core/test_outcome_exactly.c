@@ -347,14 +347,21 @@ static struct parcel *silent_next_to_another(void)
     return p;
 }
 
+/* Lets time pass, with turns in between. */
+static void be_silent(int64_t ms)
+{
+    for (int64_t left_ms = ms; left_ms > 0; left_ms -= TXN_LISTEN_MS) {
+        fixture_pass(left_ms < TXN_LISTEN_MS ? left_ms : TXN_LISTEN_MS);
+        outcome_watch_silence(fx.b);
+    }
+}
+
 Test(outcome_exactly, target_that_acknowledges_nothing_is_left_out_after_three_seconds)
 {
     (void)silent_next_to_another();
-    fixture_pass(TXN_SILENT_MS - 1);
-    outcome_watch_silence(fx.b);
+    be_silent(TXN_SILENT_MS - 1);
     cr_expect_eq(fx.aborts, 0);
-    fixture_pass(1);
-    outcome_watch_silence(fx.b);
+    be_silent(1);
     cr_expect_eq(fx.aborts, 1);
     cr_expect_eq(fixture_target("orders")->state, TARGET_DOWN);
     cr_expect_eq(fixture_target("bills")->state, TARGET_UP);
@@ -364,11 +371,44 @@ Test(outcome_exactly, throttled_broker_is_no_silent_target)
 {
     (void)silent_next_to_another();
     bridge_throttled(fx.b, 1000);
-    fixture_pass(TXN_SILENT_MS + 999);
-    outcome_watch_silence(fx.b);
+    be_silent(TXN_SILENT_MS + 999);
     cr_expect_eq(fx.aborts, 0);
-    fixture_pass(1);
-    outcome_watch_silence(fx.b);
+    be_silent(1);
+    cr_expect_eq(fx.aborts, 1);
+}
+
+Test(outcome_exactly, silence_while_brokers_answer_nothing_is_no_fault_of_a_target)
+{
+    struct parcel *p = silent_next_to_another();
+    fx.lookup = LOOKUP_UNKNOWN;
+    be_silent(TXN_SILENT_MS);
+    cr_expect_eq(fx.aborts, 0);
+    fixture_report(p, REPORT_TIMED_OUT);
+    cr_expect_neq(fixture_target("orders")->state, TARGET_DOWN);
+}
+
+Test(outcome_exactly, records_have_time_for_their_acknowledgement_after_an_outage)
+{
+    (void)silent_next_to_another();
+    fx.lookup = LOOKUP_UNKNOWN;
+    be_silent(TXN_SILENT_MS);
+    fx.lookup = LOOKUP_WHOLE;
+    be_silent(HEARD_FOR_MS);
+    cr_expect_eq(fx.aborts, 0);
+    be_silent(TXN_LISTEN_MS);
+    cr_expect_eq(fx.aborts, 1);
+    cr_expect_eq(fixture_target("orders")->state, TARGET_DOWN);
+}
+
+/* A broker that hangs leaves some look-ups without an answer. */
+Test(outcome_exactly, two_look_ups_without_an_answer_hide_no_silence)
+{
+    (void)silent_next_to_another();
+    be_silent(TXN_LISTEN_MS);
+    fx.lookup = LOOKUP_UNKNOWN;
+    be_silent(2 * TXN_LISTEN_MS);
+    fx.lookup = LOOKUP_WHOLE;
+    be_silent(TXN_SILENT_MS - 3 * TXN_LISTEN_MS);
     cr_expect_eq(fx.aborts, 1);
 }
 
@@ -376,8 +416,7 @@ Test(outcome_exactly, cluster_that_acknowledges_nothing_blames_no_target)
 {
     (void)delivery();
     end_transaction();
-    fixture_pass(TXN_SILENT_MS);
-    outcome_watch_silence(fx.b);
+    be_silent(TXN_SILENT_MS);
     cr_expect_eq(fx.aborts, 0);
 }
 
@@ -386,8 +425,7 @@ Test(outcome_exactly, silence_of_a_target_that_is_tried_alone_is_its_own)
     fixture_target("orders")->state = TARGET_PROBING;
     (void)lone_delivery();
     end_transaction();
-    fixture_pass(TXN_SILENT_MS);
-    outcome_watch_silence(fx.b);
+    be_silent(TXN_SILENT_MS);
     cr_expect_eq(fx.aborts, 1);
     cr_expect_eq(fixture_target("orders")->stalls, 1);
 }
@@ -399,7 +437,6 @@ Test(outcome_exactly, silence_before_the_end_of_a_transaction_is_no_fault)
     fixture_report(other, REPORT_OK);
     fx.target = "orders";
     (void)delivery();
-    fixture_pass(TXN_SILENT_MS);
-    outcome_watch_silence(fx.b);
+    be_silent(TXN_SILENT_MS);
     cr_expect_eq(fx.aborts, 0);
 }
