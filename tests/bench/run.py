@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import allocator
+import at_rest
 import called
 import cluster
 import compressed
@@ -73,7 +74,7 @@ RESULTS = ROOT / "tests" / "bench" / "RESULTS.md"
 PARTS = {
     "core": Part(core.pieces, 1, brokers=0),
     # idle and lateness come first: after full speed a broker still writes and deletes for a while
-    "idle": Part(standing.idle, 1, {"watch_s": 8}),
+    "idle": Part(standing.idle, 1, {"watch_s": 8}), "idle_each": Part(at_rest.idle_each, 3, {"watch_s": 4}),
     "late": Part(lateness.late, MORE), "late_10k": Part(lateness.late_10k), "late_30k": Part(lateness.late_30k),
     "late_32": Part(lateness.late_32), "late_10kb": Part(lateness.late_10kb),
     "late_chain": Part(lateness.late_chain, brief={"seconds": 6}),
