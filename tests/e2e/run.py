@@ -84,8 +84,7 @@ ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs_ex
              "held_requests", "histories_exactly", "huge_unpacked_exactly",
              "level_deleted", "level_replaced", "many_targets", "many_targets_exactly", "may_not_alter",
              "mixed_versions_exactly", "offsets_expire", "offsets_expire_exactly", "packed_many_exactly", "packed_one",
-             "packed_refused", "memory_levels_exactly", "memory_small_exactly", "partitioned", "policy",
-             "redriven_exactly", "retries_exactly", "secured_exactly",
+             "packed_refused", "partitioned", "policy", "redriven_exactly", "retries_exactly", "secured_exactly",
              "short_commits", "short_commits_exactly", "small_request_limit", "smallest_request_limit",
              "smallest_request_limit_exactly", "target_deleted_exactly", "three_brokers_exactly", "throttled", "topics_awaited", "trim_forbidden",
              "unreadable_exactly", "waiting_millions"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND | \
