@@ -83,6 +83,6 @@ def sized_at(place: Place, rate: int, watch_s: int) -> list[Row]:
             below("MiB of memory of the bridge", told["memory_bytes"] / mib, seen.peak_mib, ",.0f")]
 
 
-def sized(place: Place, rates: tuple[int, ...] = (1000, 10_000, 30_000), watch_s: int = 10) -> list[Row]:
+def sized(place: Place, rates: tuple[int, ...] = (1000, 10_000), watch_s: int = 10) -> list[Row]:
     """The estimate of `delaybridge size` and a run with the same load."""
     return [row for rate in rates for row in sized_at(place, rate, watch_s)]
