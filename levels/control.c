@@ -9,7 +9,7 @@
 int controls_init(struct controls *c)
 {
     *c = (struct controls){.version = 1};
-    c->all = calloc(CONTROLS_MAX, sizeof *c->all);
+    c->all = malloc(CONTROLS_MAX * sizeof *c->all);
     return c->all == NULL ? ERR_NO_MEMORY : 0;
 }
 

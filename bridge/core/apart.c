@@ -25,7 +25,7 @@ enum {
 int apart_init(struct bridge *b)
 {
     size_t n = b->config.exactly_once ? APART_RECORDS_MAX : 1;
-    b->apart.taken = calloc(n, sizeof *b->apart.taken);
+    b->apart.taken = malloc(n * sizeof *b->apart.taken);
     return b->apart.taken == NULL ? ERR_NO_MEMORY : 0;
 }
 
@@ -119,9 +119,9 @@ static bool is_among(const struct target *t, enum slow_targets which)
 /* Lets slow targets share transactions, at least for APART_STAYS_MS. */
 static void share(struct bridge *b, enum slow_targets which)
 {
-    for (int i = 0; i < TARGETS_MAX; i++) {
+    for (size_t i = 0; i < b->targets.n; i++) {
         struct target *t = &b->targets.all[i];
-        if (t->used && t->is_slow && is_among(t, which))
+        if (t->is_slow && is_among(t, which))
             set_slow(b, t, false);
     }
 }
@@ -175,7 +175,7 @@ bool apart_wants_turn(const struct bridge *b)
 static void begin(struct bridge *b, bool again)
 {
     struct apart *a = &b->apart;
-    for (int i = 0; i < TARGETS_MAX; i++) {
+    for (size_t i = 0; i < b->targets.n; i++) {
         struct target *t = &b->targets.all[i];
         if (t->is_apart && (again || !t->is_slow))
             parcel_ready_all_first(b, &t->parked);
@@ -189,7 +189,7 @@ static void begin(struct bridge *b, bool again)
 /* In its turn it is the open transaction. */
 static void enter_turn(struct bridge *b)
 {
-    for (int i = 0; i < TARGETS_MAX; i++)
+    for (size_t i = 0; i < b->targets.n; i++)
         b->targets.all[i].in_transaction |= b->targets.all[i].is_apart;
     b->targets.in_transaction = true;
 }
@@ -256,7 +256,7 @@ void bridge_apart_restarted(struct bridge *b)
 
 static bool is_recent(const struct bridge *b, const struct target *t)
 {
-    return t->used && t->state == TARGET_UP && t->took_mono_ms > 0 && t->ack_us >= 0 &&
+    return t->state == TARGET_UP && t->took_mono_ms > 0 && t->ack_us >= 0 &&
            b->now.mono_ms - t->took_mono_ms < APART_RECENT_MS;
 }
 
@@ -296,17 +296,17 @@ static void judge_all(struct bridge *b)
     uint64_t slow_n = 0;
     int recent_n = 0;
     b->apart.judged_mono_ms = b->now.mono_ms;
-    for (int i = 0; i < TARGETS_MAX; i++) {
+    for (size_t i = 0; i < b->targets.n; i++) {
         const struct target *t = &b->targets.all[i];
         if (!is_recent(b, t))
             continue;
         recent_n++;
         fastest_us = t->ack_us < fastest_us ? t->ack_us : fastest_us;
     }
-    for (int i = 0; i < TARGETS_MAX; i++) {
+    for (size_t i = 0; i < b->targets.n; i++) {
         if (is_recent(b, &b->targets.all[i]))
             judge(b, &b->targets.all[i], fastest_us, recent_n > 1);
-        slow_n += b->targets.all[i].used && b->targets.all[i].is_slow;
+        slow_n += b->targets.all[i].is_slow;
     }
     counter_set(&b->stats->targets_apart, slow_n);
 }

@@ -24,7 +24,7 @@ static int pools_init(struct bridge *b)
     if (b->pools.parcels_n < PARCELS_MIN + queues_n)
         b->pools.parcels_n = PARCELS_MIN + queues_n;
     /* The kernel provides this memory when it is first used. */
-    b->pools.parcels = calloc(b->pools.parcels_n, sizeof *b->pools.parcels);
+    b->pools.parcels = malloc(b->pools.parcels_n * sizeof *b->pools.parcels);
     b->pools.dead_letters = calloc(DEAD_LETTERS_MAX, sizeof *b->pools.dead_letters);
     b->lanes = calloc((size_t)b->config.lanes, sizeof *b->lanes);
     b->queues = calloc(queues_n, sizeof *b->queues);

@@ -182,11 +182,11 @@ static void survey_entries(struct bridge *b)
 static void survey_targets(struct bridge *b)
 {
     uint64_t topics[TARGET_LABELS] = {0}, failing[TARGET_LABELS] = {0}, slow[TARGET_LABELS] = {0};
-    for (int i = 0; i < TARGETS_MAX; i++) {
+    for (size_t i = 0; i < b->targets.n; i++) {
         const struct target *t = &b->targets.all[i];
-        topics[t->label] += t->used;
-        failing[t->label] += t->used && t->failed;
-        slow[t->label] += t->used && t->is_slow;
+        topics[t->label]++;
+        failing[t->label] += t->failed;
+        slow[t->label] += t->is_slow;
     }
     for (int label = 0; label < TARGET_LABELS; label++) {
         counter_set(&b->stats->targets[label].topics, topics[label]);

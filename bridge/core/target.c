@@ -99,7 +99,7 @@ void target_expect(struct bridge *b, struct bytes name)
     if (b->targets.looking_up != NULL || b->outlets.looking_up != NULL)
         return;
     struct target *t = target_find(b, name);
-    bool is_free = !b->targets.all[b->targets.hand].used;
+    bool is_free = b->targets.n < TARGETS_MAX;
     if (t == NULL && is_free && allowlist_allows(&b->config.rules.allowlist, name))
         t = target_get(b, name);
     if (t == NULL || t->state != TARGET_UNKNOWN || t->expected)
@@ -212,9 +212,9 @@ void target_doubt(struct bridge *b, struct target *t)
 
 void targets_look_up_again(struct bridge *b)
 {
-    for (int i = 0; i < TARGETS_MAX; i++) {
+    for (size_t i = 0; i < b->targets.n; i++) {
         struct target *t = &b->targets.all[i];
-        if (t->used && t->state == TARGET_UP)
+        if (t->state == TARGET_UP)
             t->state = TARGET_UNKNOWN;
     }
 }
@@ -236,13 +236,13 @@ void targets_listen(struct bridge *b)
 bool targets_take_down_silent(struct bridge *b, const char *why)
 {
     size_t in_flight = 0;
-    for (int i = 0; i < TARGETS_MAX; i++)
-        in_flight += b->targets.all[i].used ? b->targets.all[i].in_flight : 0;
+    for (size_t i = 0; i < b->targets.n; i++)
+        in_flight += b->targets.all[i].in_flight;
     if (in_flight < b->in_flight)
         return false; /* a topic of ours is silent, too */
-    for (int i = 0; i < TARGETS_MAX; i++) {
+    for (size_t i = 0; i < b->targets.n; i++) {
         struct target *t = &b->targets.all[i];
-        if (t->used && t->in_transaction && t->in_flight > 0)
+        if (t->in_transaction && t->in_flight > 0)
             stalled(b, t, why);
     }
     return true;
@@ -250,9 +250,9 @@ bool targets_take_down_silent(struct bridge *b, const char *why)
 
 void targets_apart_are_silent(struct bridge *b, const char *why)
 {
-    for (int i = 0; i < TARGETS_MAX; i++) {
+    for (size_t i = 0; i < b->targets.n; i++) {
         struct target *t = &b->targets.all[i];
-        if (t->used && t->is_apart && t->in_flight > 0)
+        if (t->is_apart && t->in_flight > 0)
             stalled(b, t, why);
     }
 }
@@ -260,9 +260,9 @@ void targets_apart_are_silent(struct bridge *b, const char *why)
 /* One of these targets broke the transaction, so each of them is tried alone. */
 void targets_suspect(struct bridge *b, const char *why)
 {
-    for (int i = 0; i < TARGETS_MAX; i++) {
+    for (size_t i = 0; i < b->targets.n; i++) {
         struct target *t = &b->targets.all[i];
-        if (!t->used || !t->in_transaction || t->state == TARGET_DOWN)
+        if (!t->in_transaction || t->state == TARGET_DOWN)
             continue;
         fail(t, DELIVERY_REFUSED, why);
         t->failed = true;
@@ -272,7 +272,7 @@ void targets_suspect(struct bridge *b, const char *why)
 
 void targets_forget_transaction(struct bridge *b)
 {
-    for (int i = 0; b->targets.in_transaction && i < TARGETS_MAX; i++)
+    for (size_t i = 0; b->targets.in_transaction && i < b->targets.n; i++)
         b->targets.all[i].in_transaction = b->targets.all[i].keyless_in_transaction = false;
     b->targets.in_transaction = false;
 }
@@ -378,9 +378,9 @@ void targets_serve(struct bridge *b)
     /* Each pass begins after the last look-up. Otherwise it would repeat the same few look-ups that
        have no answer. */
     size_t first = b->targets.looked_up_last + 1;
-    for (size_t i = 0; i < TARGETS_MAX; i++) {
-        struct target *t = &b->targets.all[(first + i) % TARGETS_MAX];
-        if (!t->used || list_is_empty(&t->parked) || is_unknown(b, t))
+    for (size_t i = 0; i < b->targets.n; i++) {
+        struct target *t = &b->targets.all[(first + i) % b->targets.n];
+        if (list_is_empty(&t->parked) || is_unknown(b, t))
             continue;
         if (apart_delays(b, t))
             continue;

@@ -30,7 +30,6 @@ struct target {
     struct target_id id;
     struct link link; /* in its bucket of the table */
     enum target_state state;
-    bool used;           /* the slot has a target */
     bool expected;       /* was looked up before its first record was due */
     bool doubted;        /* exactly-once: probed before others share a transaction with it */
     bool failed;         /* since the last success */
@@ -72,9 +71,10 @@ struct target {
 };
 
 struct target_table {
-    struct target *all; /* TARGETS_MAX */
+    struct target *all; /* room for TARGETS_MAX; the first n are in use */
+    size_t n;
     struct list *buckets;
-    size_t hand;               /* index of the next one to replace */
+    size_t hand;               /* index of the next one to replace, once all are in use */
     size_t parked;             /* parcels */
     size_t looked_up_last;     /* index of the last one that was looked up */
     struct target *looking_up; /* its look-up is pending; NULL: none is */

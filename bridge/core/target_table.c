@@ -9,23 +9,19 @@ enum { BUCKETS = 1024 };
 
 int targets_init(struct bridge *b)
 {
-    b->targets.all = calloc(TARGETS_MAX, sizeof *b->targets.all);
+    b->targets.all = malloc(TARGETS_MAX * sizeof *b->targets.all);
     b->targets.buckets = calloc(BUCKETS, sizeof *b->targets.buckets);
     if (b->targets.all == NULL || b->targets.buckets == NULL)
         return ERR_NO_MEMORY;
     for (int i = 0; i < BUCKETS; i++)
         list_init(&b->targets.buckets[i]);
-    for (int i = 0; i < TARGETS_MAX; i++)
-        list_init(&b->targets.all[i].parked);
     return 0;
 }
 
 void targets_deinit(struct bridge *b)
 {
-    for (int i = 0; b->targets.all != NULL && i < TARGETS_MAX; i++) {
-        if (b->targets.all[i].used)
-            b->port.forget(b->port.ctx, &b->targets.all[i].id);
-    }
+    for (size_t i = 0; i < b->targets.n; i++)
+        b->port.forget(b->port.ctx, &b->targets.all[i].id);
     free(b->targets.all);
     free(b->targets.buckets);
 }
@@ -42,11 +38,11 @@ static struct list *bucket_of(struct bridge *b, struct bytes name)
    drive out good targets. */
 static struct target *claim_slot(struct bridge *b)
 {
+    if (b->targets.n < TARGETS_MAX)
+        return &b->targets.all[b->targets.n++];
     for (int tries = 0; tries < 2 * TARGETS_MAX; tries++) {
         struct target *t = &b->targets.all[b->targets.hand];
         b->targets.hand = (b->targets.hand + 1) % TARGETS_MAX;
-        if (!t->used)
-            return t;
         if (t->in_flight > 0 || t->is_apart || !list_is_empty(&t->parked) ||
             t == b->targets.looking_up || (t->took_mono_ms > 0 && tries < TARGETS_MAX))
             continue;
@@ -90,10 +86,9 @@ uint8_t target_label(const struct bridge *b, struct bytes name)
 
 void targets_relabel(struct bridge *b)
 {
-    for (int i = 0; i < TARGETS_MAX; i++) {
+    for (size_t i = 0; i < b->targets.n; i++) {
         struct target *t = &b->targets.all[i];
-        if (t->used)
-            t->label = target_label(b, bytes_text(t->id.name));
+        t->label = target_label(b, bytes_text(t->id.name));
     }
 }
 
@@ -106,7 +101,7 @@ struct target *target_get(struct bridge *b, struct bytes name)
     t = claim_slot(b);
     if (t == NULL)
         return NULL;
-    *t = (struct target){.used = true};
+    *t = (struct target){.state = TARGET_UNKNOWN};
     list_init(&t->parked);
     memcpy(t->id.name, name.data, name.len);
     t->label = target_label(b, name);

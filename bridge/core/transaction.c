@@ -9,8 +9,8 @@
 
 int txn_init(struct bridge *b)
 {
-    b->txn.taken = calloc(b->config.exactly_once ? TXN_RECORDS_MAX + EVENTS_RECORD_MAX : 1,
-                          sizeof *b->txn.taken);
+    size_t n = b->config.exactly_once ? TXN_RECORDS_MAX + EVENTS_RECORD_MAX : 1;
+    b->txn.taken = malloc(n * sizeof *b->txn.taken);
     return b->txn.taken == NULL ? ERR_NO_MEMORY : 0;
 }
 

@@ -63,7 +63,7 @@ MUTANTS = (
            "    doubt_unanswered(b, p, report);\n    target_reported(b, target, p, &(struct answer){away",
            "    target_reported(b, target, p, &(struct answer){away", "apart"),
     Mutant("target_in_two_transactions", "bridge/core/apart.c", "return apart ? t->in_transaction : t->is_apart;",
-           "return apart && !t->used;", "apart"),
+           "return apart && t == NULL;", "apart"),
     Mutant("record_that_is_sent_counts_as_an_acknowledgement", "bridge/core/forward.c",
            "if (b->in_flight++ == 0)", "if (b->in_flight++ == b->apart.in_flight)", "apart"),
     Mutant("ready_record_passes_parked_ones", "bridge/core/parcel.c",
