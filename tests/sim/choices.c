@@ -149,10 +149,11 @@ static void cancel(struct world *w, struct process *nobody, void *arg, int64_t m
     workload_cancel(w, most_ms);
 }
 
-/* Each seed has cancels, from few to more than requests. Half of the tables are small. Seals follow
-   each other faster than in life, with the timeouts of clients in proportion. All processes read
-   the levels that any of them writes, as operators must ensure. A process that does not know a
-   level would let the cancels of its records die. */
+/* Each seed has cancels, from few to more than requests. Half of the tables are small, and the
+   others have room for 3,276 entries, more than any seed has. Seals follow each other faster than
+   in life, with the timeouts of clients in proportion. All processes read the levels that any of
+   them writes, as operators must ensure. A process that does not know a level would let the cancels
+   of its records die. */
 static void choose_cancels(struct world *w, int64_t faults_ms)
 {
     static const int64_t seals_ms[] = {1000, 2000, 10000, 60000};
@@ -160,7 +161,7 @@ static void choose_cancels(struct world *w, int64_t faults_ms)
     const struct ladder *ladder = &w->setup.ladder;
     if (w->without_cancels)
         return;
-    w->setup.cancel_memory = rng_chance(rng, 5000) ? 1 << 20 : (size_t)rng_int(rng, 300, 2000);
+    w->setup.cancel_memory = rng_chance(rng, 5000) ? 1 << 16 : (size_t)rng_int(rng, 300, 2000);
     w->setup.seal_ms = seals_ms[rng_int(rng, 0, 3)];
     w->setup.levels_foretold = true;
     w->knobs.ends_lost = w->setup.is_calm ? 0 : choose_chance(rng, 3000);

@@ -134,8 +134,11 @@ void oracle_notice(struct process *p, const struct notice *notice);
    can parse them. */
 void oracle_unusable(struct process *p, int lane, int n);
 
-/* Checks memory and counters, after each call into the bridge. */
+/* Checks the memory that a process uses, after each call into the bridge. */
 void oracle_process_bounds(struct process *p);
+/* Checks that the counters of all targets add up to those of the worker. They only grow, so a wrong
+   one is found at the end of the life. */
+void oracle_counters(const struct process *p);
 /* Checks a crashed process: reports older than the time of a commit must be committed. */
 void oracle_process_ends(struct process *p);
 /* Checks a process that stopped cleanly: every report must be committed. */

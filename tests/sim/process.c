@@ -114,6 +114,8 @@ void process_start(struct world *w, int id)
 
 void process_free(struct process *p)
 {
+    if (!p->dead) /* else its last refusals were not reported */
+        oracle_counters(p);
     p->dead = true;
     for (int lane = 0; lane < p->world->setup.lanes; lane++)
         bug_forget(p, lane);
