@@ -224,9 +224,9 @@ void targets_listen(struct bridge *b)
 {
     if (b->targets.looking_up != NULL || b->outlets.looking_up != NULL)
         return;
-    for (int i = 0; i < TARGETS_MAX; i++) {
+    for (size_t i = 0; i < b->targets.n; i++) {
         struct target *t = &b->targets.all[i];
-        if (t->used && t->in_transaction && t->in_flight > 0) {
+        if (t->in_transaction && t->in_flight > 0) {
             look_up(b, t, false);
             return;
         }
