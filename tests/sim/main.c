@@ -259,6 +259,8 @@ static int run_scenarios(const struct options *options)
         } else {
             printf("%-60s FAILED: %s\n", s->name, world_failure);
             failed++;
+            if (options->stop)
+                break;
         }
     }
     printf("%d passed, %d failed\n", passed, failed);
@@ -280,7 +282,7 @@ static int run_digest(const struct options *options)
 static _Noreturn void usage(void)
 {
     fputs("usage: sim [--seeds N | --minutes M] [--from S] [--strict] [--stop] | --seed S [-v]\n"
-          "           | --scenarios [--scenario NAME] | --exhaustive | --failures\n"
+          "           | --scenarios [--scenario NAME] [--stop] | --exhaustive | --failures\n"
           "           | --bugs | --bug NAME [--seeds N]\n"
           "           | --digest [--seeds N] [--from S] [--seed S] [-v] [--calls] [--bug NAME]\n",
           stderr);

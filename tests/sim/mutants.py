@@ -557,7 +557,7 @@ def find(build: Path, mutant: Mutant) -> str:
         if mutant.suite:
             failed = re.search(r"\[FAIL\] (\S+):", run(program, f"--filter={mutant.suite}/*"))
             return f"unit {failed[1]}" if failed else ""
-        found = re.search(r"^(\S+)\s+FAILED: ", run(program, "--scenarios"), re.M)
+        found = re.search(r"^(\S+)\s+FAILED: ", run(program, "--scenarios", "--stop"), re.M)
         if found:
             return f"story {found[1]}"
         found = re.search(r"^seed (\d+) FAILED: (.*)", run(program, "--seeds", str(SEEDS), "--stop"), re.M)
