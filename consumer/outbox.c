@@ -32,10 +32,12 @@ static bool took_long(const struct outbox *o, const struct outbox_limits *limits
     return now_mono_ms - o->probe_mono_ms > limits->linger_ms + OUTBOX_SLOW_MS;
 }
 
-static bool acks_are_slow(const struct outbox *o, const struct outbox_limits *limits,
-                          int64_t now_mono_ms)
+/* Returns whether the client has one request at most. */
+static bool has_one_request(const struct outbox *o, const struct outbox_limits *limits,
+                            int64_t now_mono_ms)
 {
-    return o->acks_slow || (o->probe_n > 0 && took_long(o, limits, now_mono_ms));
+    return limits->one_request || o->acks_slow ||
+           (o->probe_n > 0 && took_long(o, limits, now_mono_ms));
 }
 
 /* Returns the time for which a busy partition gathers before its next batch begins. */
@@ -52,7 +54,7 @@ bool outbox_is_open(const struct outbox *o, const struct outbox_limits *limits, 
 {
     if (!list_is_empty(&o->held))
         return false;
-    if ((o->streaming && !acks_are_slow(o, limits, now_mono_ms)) ||
+    if ((o->streaming && !has_one_request(o, limits, now_mono_ms)) ||
         client_gathers(o, limits, now_mono_ms))
         return true;
     if (gathers_for_ms(o, limits, now_mono_ms) > 0)
@@ -86,7 +88,7 @@ bool outbox_batch_is_due(const struct outbox *o, const struct outbox_limits *lim
     if (list_is_empty(&o->held))
         return false;
     return outbox_wait_ms(o, limits, now_mono_ms) == 0 ||
-           (o->held_bytes >= limits->batch_bytes && !acks_are_slow(o, limits, now_mono_ms));
+           (o->held_bytes >= limits->batch_bytes && !has_one_request(o, limits, now_mono_ms));
 }
 
 bool outbox_batch_takes(const struct outbox *o, const struct outbox_limits *limits,
@@ -96,7 +98,7 @@ bool outbox_batch_takes(const struct outbox *o, const struct outbox_limits *limi
     if (first == NULL)
         return false;
     return o->in_flight_n == 0 || o->in_flight_bytes + first->bytes <= limits->request_bytes ||
-           !acks_are_slow(o, limits, now_mono_ms);
+           !has_one_request(o, limits, now_mono_ms);
 }
 
 static void count_sent(struct outbox *o, int64_t now_mono_ms)

@@ -13,7 +13,9 @@
    They are also slow if the one that is being measured has already taken so long. Then the client
    has one request at most, however many records are held. The next request waits for a turn of the
    worker, which is short compared to a slow acknowledgement. If acknowledgements are fast, the
-   thread polls only for a moment, so the client may stream: no request waits for a turn.
+   thread polls only for a moment, so the client may stream: no request waits for a turn. It never
+   streams with one_request. Then request_bytes limits the batches that are stored, whatever the
+   client's own limit is.
 
    Each request costs a broker and each replica as much as dozens of records. So a busy partition
    gathers: it begins at most one batch in each period of gather_ms. Records that arrive meanwhile
@@ -48,6 +50,7 @@ struct outbox_limits {
     int linger_ms;        /* linger.ms of the client */
     size_t batch_bytes;   /* held records of this size form a full batch */
     size_t request_bytes; /* size of the largest request of the client */
+    bool one_request; /* the client has one request at most, even if acknowledgements are fast */
 };
 
 /* A record that is held or in flight. The caller embeds it and owns it. */

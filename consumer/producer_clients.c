@@ -121,12 +121,27 @@ static struct outbox_limits limits_of(const rd_kafka_conf_t *conf, enum role rol
                                   .request_bytes = batch_bytes - batch_bytes / 8};
 }
 
+/* A fetch brings at least one batch, so reading a level partition needs the memory of one. The
+   client of hops makes small batches (for_hops in client.c). A transactional client sends the
+   deliveries, too, and makes batches of a megabyte. So the outbox makes its batches of hops. */
+static struct outbox_limits level_limits_of(struct outbox_limits limits, enum role role)
+{
+    enum { LEVEL_BATCH_BYTES = 256 << 10 };
+    if (role < FIRST)
+        return limits;
+    limits.one_request = true;
+    if (limits.request_bytes > LEVEL_BATCH_BYTES)
+        limits.request_bytes = LEVEL_BATCH_BYTES;
+    return limits;
+}
+
 int producer_client_make(struct producer *p, enum role role, struct client *c, struct error *error)
 {
     rd_kafka_conf_t *conf = conf_of(p, role, error);
     if (conf == NULL)
         return ERR_CONFIG;
     *c = (struct client){.limits = limits_of(conf, role)};
+    c->level_limits = level_limits_of(c->limits, role);
     c->rk = client_new(RD_KAFKA_PRODUCER, conf, error);
     if (c->rk == NULL)
         return client_failure();

@@ -62,7 +62,7 @@ _Static_assert(sizeof(struct outgoing) <= sizeof(struct parcel_note), "it fits t
 
 struct client {
     rd_kafka_t *rk;
-    struct outbox_limits limits;
+    struct outbox_limits limits, level_limits; /* of targets and other topics, and of levels */
     rd_kafka_queue_t *reports;
     /* By index of producer_own_topics. NULL: this client sends to none of them. An entry is NULL if
        the client does not send to that topic. */

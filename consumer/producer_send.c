@@ -64,6 +64,14 @@ static struct route *route_of(struct producer *p, const struct forward *f, struc
     return &t->routes[partition % ROUTES_KEYED];
 }
 
+static const struct outbox_limits *limits_of(const struct producer *p, const struct route *route,
+                                             enum role role)
+{
+    const struct client *c = &p->clients[role];
+    bool level = route->target == NULL && route->own < p->config.slots;
+    return level ? &c->level_limits : &c->limits;
+}
+
 /* Passes a record to the client. If this succeeds, the client owns the headers. */
 static rd_kafka_resp_err_t produce(struct producer *p, struct route *route, struct outgoing *o,
                                    const struct dispatch *d)
@@ -84,7 +92,7 @@ static rd_kafka_resp_err_t produce(struct producer *p, struct route *route, stru
     o->route = route;
     rd_kafka_error_t *error = rd_kafka_produceva(p->clients[o->role].rk, vus, n);
     if (error == NULL) {
-        outbox_sent(&route->outbox, &p->clients[o->role].limits, &o->item, p->turn_mono_ms);
+        outbox_sent(&route->outbox, limits_of(p, route, o->role), &o->item, p->turn_mono_ms);
         return 0;
     }
     o->route = NULL;
@@ -177,7 +185,7 @@ int producer_send(struct producer *p, const struct forward *f, enum role role)
     o->role = role;
     o->item.bytes = written_bytes(f, &d.message);
     struct route *route = route_of(p, f, d.message.key);
-    bool open = outbox_is_open(&route->outbox, &p->clients[role].limits, p->turn_mono_ms);
+    bool open = outbox_is_open(&route->outbox, limits_of(p, route, role), p->turn_mono_ms);
     rd_kafka_resp_err_t err = open ? produce(p, route, o, &d) : 0;
     if (!open) {
         o->held = d;
@@ -230,7 +238,7 @@ static void send_held(struct producer *p, struct route *route)
 
 static void send_if_due(struct producer *p, struct route *route)
 {
-    const struct outbox_limits *limits = &p->clients[first_held(route)->role].limits;
+    const struct outbox_limits *limits = limits_of(p, route, first_held(route)->role);
     if (!outbox_batch_is_due(&route->outbox, limits, p->turn_mono_ms))
         return;
     while (outbox_batch_takes(&route->outbox, limits, p->turn_mono_ms) && send_first(p, route) == 0)
@@ -248,7 +256,7 @@ int64_t producer_wait_ms(const struct producer *p)
     for (const struct link *l = list_first(&p->pending); l != NULL;
          l = list_after(&p->pending, l)) {
         const struct route *route = list_item(l, const struct route, link);
-        const struct outbox_limits *limits = &p->clients[first_held(route)->role].limits;
+        const struct outbox_limits *limits = limits_of(p, route, first_held(route)->role);
         int64_t wait_ms = outbox_wait_ms(&route->outbox, limits, p->turn_mono_ms);
         if (wait_ms < least_ms)
             least_ms = wait_ms;
@@ -272,7 +280,8 @@ void producer_answered(struct producer *p, struct answer answer)
     struct outgoing *o = note_of(answer.parcel);
     pace_answered(&p->pace, &o->paced, answer.err == 0, p->turn_mono_ms);
     if (o->route != NULL)
-        outbox_reported(&o->route->outbox, &p->clients[o->role].limits, &o->item, p->turn_mono_ms);
+        outbox_reported(&o->route->outbox, limits_of(p, o->route, o->role), &o->item,
+                        p->turn_mono_ms);
     o->route = NULL;
 }
 

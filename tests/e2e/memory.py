@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import struct
 import time
 
 from confluent_kafka import KafkaException, Producer
@@ -20,6 +21,8 @@ NOISE = 160 << 10  # Bytes of a batch that no codec compresses. They make the ba
 
 # docs/scaling.md: fetched requests of a lane, and fetched records of a level partition, which the bridge has not admitted.
 LANE_MIB, LEVEL_PARTITION_MIB = 6, 2
+# A fetch of a level partition brings at least one batch.
+LEVEL_BATCH_BYTES = 256 << 10
 # Memory of all lanes: three batches.
 # One is read, one is being decompressed, and one was decompressed before the bridge paused its partition. The client
 # decompresses lz4 into a buffer of up to 1.75 times the size. All batches have 512 MiB.
@@ -185,10 +188,22 @@ def peak_of_small(stage: Stage, settings: dict, count: int, after_ms: range) -> 
     return most
 
 
+def largest_batch(stage: Stage, topic: str) -> int:
+    """Returns the size of the largest batch in the log files of a topic, in bytes."""
+    most = 0
+    for file in stage.kafka.folder.glob(f"data/*/{topic}-*/*.log"):
+        log, at = file.read_bytes(), 0
+        while at + 12 <= len(log) and (size := struct.unpack_from(">i", log, at + 8)[0]) > 0:
+            most, at = max(most, size), at + 12 + size
+    return most
+
+
 def small_records(stage: Stage, memory_mib: int, settings: dict, count: int, after_ms: range) -> str:
     most = peak_of_small(stage, {"memory": f"{memory_mib}MiB", **settings}, count, after_ms)
     bound = memory_mib + LANES * (LANE_MIB + len(settings["levels"]) * LEVEL_PARTITION_MIB)
     require(most < bound, f"{most:.0f} MiB more than idle, but {bound:.0f} are allowed")
+    batch_bytes = max(largest_batch(stage, f"{stage.schedule}.{level}") for level in settings["levels"])
+    require(0 < batch_bytes <= LEVEL_BATCH_BYTES, f"a level has a batch of {batch_bytes} bytes")
     return f"{count} requests, {most:.0f} MiB more than idle, of {bound:.0f} allowed"
 
 

@@ -140,6 +140,25 @@ Test(outbox, a_batch_behind_slow_acknowledgements_is_one_request)
     outbox_check(&o);
 }
 
+Test(outbox, a_client_with_one_request_never_streams)
+{
+    static const struct outbox_limits one = {
+        .linger_ms = 0, .batch_bytes = 1000, .request_bytes = 2000, .one_request = true};
+    struct outbox o;
+    hold_behind_an_acknowledgement(&o, &one, 0);
+    cr_assert_not(outbox_batch_is_due(&o, &one, 0), "a full batch waits for the acknowledgement");
+    report(&o, &one, OUTBOX_SINGLES);
+    cr_assert(outbox_batch_is_due(&o, &one, 0));
+    int n = 0;
+    for (; outbox_batch_takes(&o, &one, 0); n++) {
+        outbox_take(&o, &items[n]);
+        send(&o, &one, 1);
+    }
+    cr_assert_eq(n, (int)one.request_bytes / BYTES);
+    cr_assert_not(outbox_batch_is_due(&o, &one, 0));
+    outbox_check(&o);
+}
+
 Test(outbox, acknowledgements_that_are_fast_again_let_the_client_stream)
 {
     struct outbox o;
