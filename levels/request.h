@@ -37,7 +37,8 @@ struct request_rules {
    - Headers named exactly dlb-due, dlb-source, dlb-error, dlb-reason, dlb-sent-at or dlb-failed-at
      are ignored, in any number.
    - So are dlb-attempt, dlb-first-at and dlb-origin, except with dlb-retry. A request with
-   dlb-retry is due a wait of its policy after now_ms, and names its target.
+   dlb-retry is due a wait of its policy after now_ms, and names its target. If its timestamp
+   is up to a second later than now_ms, the wait counts from this timestamp.
    - A request with HEADER_TRUNCATED is refused as bad_header.
    - A record whose headers cannot be parsed is refused as bad_header.
    - A cancel has the headers dlb-op and dlb-id alone. Its stamp has neither a time nor a target.

@@ -79,6 +79,17 @@ static enum code refuse_policy(struct reading *r, struct bytes name)
     return CODE_BAD_RETRY;
 }
 
+enum { CLOCK_AGE_MAX_MS = 1000 };
+
+/* Returns the time from which the wait counts. The clock was read before the record, which may have
+   been sent since. Without this, its wait would be too short by this time. A timestamp that is much
+   later is that of a wrong clock. */
+static int64_t read_at_ms(const struct reading *r)
+{
+    int64_t sent_ms = r->stamp.timestamp_ms;
+    return sent_ms > r->now_ms && sent_ms - r->now_ms <= CLOCK_AGE_MAX_MS ? sent_ms : r->now_ms;
+}
+
 enum code reading_retry(struct reading *r)
 {
     struct stamp *stamp = &r->stamp;
@@ -100,7 +111,7 @@ enum code reading_retry(struct reading *r)
     if (r->exhausted != RETRY_WAITS)
         return CODE_OK;
     retry->attempt++;
-    stamp->due_ms = r->now_ms + wait_ms;
+    stamp->due_ms = read_at_ms(r) + wait_ms;
     return CODE_OK;
 }
 

@@ -22,10 +22,12 @@ static struct request_rules rules = {.allowlist = {PATTERNS, 2, "schedule"},
 static struct stamp stamp;
 static struct refusal refusal;
 
+static int64_t sent_ms = 1795219200000; /* STAMPED */
+
 static enum code parse_record(const struct header *headers, size_t n, struct bytes value)
 {
     struct record record = {.offset = 4711,
-                            .timestamp_ms = STAMPED,
+                            .timestamp_ms = sent_ms,
                             .key = bytes_text("k"),
                             .value = value,
                             .headers = headers,
@@ -60,6 +62,16 @@ Test(request_retry, first_retry_begins_the_count)
     cr_expect_eq(retry->origin_offset, 4711);
     cr_expect(bytes_is_null(retry->origin_topic));
     cr_expect(bytes_equal(stamp.target, bytes_text("payments")));
+}
+
+Test(request_retry, wait_is_not_shorter_for_a_record_that_is_newer_than_the_clock)
+{
+    sent_ms = NOW + 1000;
+    EXPECT_OK(SLOW, TARGET);
+    cr_expect_eq(stamp.due_ms, sent_ms + 5000, "the clock was read before the record was sent");
+    sent_ms = NOW + 1001;
+    EXPECT_OK(SLOW, TARGET);
+    cr_expect_eq(stamp.due_ms, NOW + 5000, "the clock of the producer is wrong");
 }
 
 Test(request_retry, later_retry_keeps_first_time_and_origin)
