@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A producer whose broker acknowledges slowly: all of a partition arrives, in order, and no thread
-   polls without a pause meanwhile. On the mock. */
+   polls without a pause meanwhile. On the mock. The calls of poll are counted, since the used time
+   of a core depends on what else the machine does. */
 #include "bridge/base/clock.h"
 #include "consumer/client/client.h"
 #include "consumer/client/mock.h"
 #include "consumer/producer.h"
 
 #include <criterion/criterion.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <time.h>
 
 enum {
@@ -18,9 +21,34 @@ enum {
     LONG_TRIP_MS = 400, /* long enough for several batches of LARGE values */
     LARGE = 1000,
     TIMEOUT_MS = 20000,
-    BUSY_PERCENT =
-        20 /* with an outbox it is 2; a thread that polls without a pause takes much more */
+    EACH = 50,        /* records of a period */
+    BUSY_POLLS = 200, /* of a period. Without a fault it is 1. A thread that polls without a pause
+                         reaches this in a millisecond */
+    BUSY_PERIODS = 8, /* a quarter of them. Without an outbox it is 28 */
+    ROUNDS = 3
 };
+
+static atomic_int polls; /* calls that do not wait, in all threads */
+
+static int count_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+    struct timespec timeout = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
+    polls += timeout_ms == 0;
+    return ppoll(fds, n, timeout_ms < 0 ? NULL : &timeout, NULL);
+}
+
+/* These replace the functions of the C library, also for librdkafka. */
+int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+    return count_poll(fds, n, timeout_ms);
+}
+
+int __poll_chk(struct pollfd *fds, nfds_t n, int timeout_ms, size_t size);
+int __poll_chk(struct pollfd *fds, nfds_t n, int timeout_ms, size_t size)
+{
+    (void)size;
+    return count_poll(fds, n, timeout_ms);
+}
 
 static const char *const topics[SLOTS] = {"schedule", "schedule.1s"};
 
@@ -120,36 +148,46 @@ static void forward(struct stage *stage, struct forward *f, int number)
     }
 }
 
-static int64_t cpu_us(void)
-{
-    return clock_us(CLOCK_PROCESS_CPUTIME_ID);
-}
-
-/* Sends records at a steady rate to one partition. Returns the used percentage of a core. */
-static int64_t stream(struct stage *stage, struct forward *f, int round_trip_ms)
+/* Sends records at a steady rate to one partition. Returns the number of periods in which a thread
+   polled without a pause. */
+static int stream_once(struct stage *stage, struct forward *f, int round_trip_ms)
 {
     mock_delay(stage->mock, round_trip_ms);
-    int64_t start_us = clock_us(CLOCK_MONOTONIC), busy_us = cpu_us();
+    int64_t start_us = clock_us(CLOCK_MONOTONIC);
+    int busy_periods = 0;
+    stage->reports = polls = 0;
     for (int number = 0; number < RECORDS; number++) {
         forward(stage, f, number);
         int64_t next_us = start_us + (number + 1) * EVERY_US;
         for (int64_t left_us; (left_us = next_us - clock_us(CLOCK_MONOTONIC)) > 0;)
             serve(stage, left_us);
+        if (number % EACH == EACH - 1)
+            busy_periods += atomic_exchange(&polls, 0) > BUSY_POLLS;
     }
-    int64_t took_us = clock_us(CLOCK_MONOTONIC) - start_us;
-    busy_us = cpu_us() - busy_us;
     int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
     while (stage->reports < RECORDS && clock_mono_ms() < until_ms)
         serve(stage, 10000);
-    return busy_us * 100 / took_us;
+    return busy_periods;
 }
 
-static void judge(const struct stage *stage, int64_t busy_percent)
+/* On a loaded machine, this thread may be delayed while it hands a batch over. The client then
+   sends a part of it, and polls until that part is acknowledged. So the best round counts. A thread
+   without an outbox polls in all of them. */
+static int stream(struct stage *stage, struct forward *f, int round_trip_ms)
+{
+    int busy_periods = RECORDS;
+    for (int i = 0; i < ROUNDS && busy_periods >= BUSY_PERIODS; i++)
+        busy_periods = stream_once(stage, f, round_trip_ms);
+    return busy_periods;
+}
+
+static void judge(const struct stage *stage, int busy_periods)
 {
     cr_expect_eq(stage->reports, RECORDS);
     cr_expect_eq(stage->refusals, 0);
     cr_expect_eq(stage->disorders, 0);
-    cr_expect_lt(busy_percent, BUSY_PERCENT, "%" PRId64 " %% of a core", busy_percent);
+    cr_expect_lt(busy_periods, BUSY_PERIODS, "busy in %d of %d periods", busy_periods,
+                 RECORDS / EACH);
 }
 
 Test(outbox, slow_acknowledgements_of_hops_burn_no_core)
