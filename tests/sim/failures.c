@@ -90,6 +90,8 @@ static void strike(struct world *w, struct process *p, void *arg, int64_t n)
 {
     (void)arg;
     enum failure kind = (enum failure)n;
+    if (w->ending && failure_is_cancel(kind))
+        return; /* it was chosen in the last step before the end */
     switch (kind) {
     case FAILURE_CANCEL:
     case FAILURE_REPLACE:
