@@ -265,13 +265,12 @@ struct outlets {
 };
 
 struct cluster {
-    int64_t acked_mono_ms; /* last acknowledgement of any record or commit */
-    int64_t back_mono_ms;  /* Kafka last answered after it was away */
-    int64_t muted_mono_ms; /* until then a broker reads no requests, because of a quota */
-    int64_t stall_mono_ms; /* a target or an outlet last stopped all others */
-    int64_t heard_mono_ms; /* last answer to a look-up of a target */
-    int64_t
-        heard_since_mono_ms; /* first one of those that followed each other within HEARD_GAP_MS */
+    int64_t acked_mono_ms;       /* last acknowledgement of any record or commit */
+    int64_t back_mono_ms;        /* Kafka last answered after it was away */
+    int64_t muted_mono_ms;       /* until then a broker reads no requests, because of a quota */
+    int64_t stall_mono_ms;       /* a target or an outlet last stopped all others */
+    int64_t heard_mono_ms;       /* last answer to a look-up of a target */
+    int64_t heard_since_mono_ms; /* first of the answers without a longer gap than HEARD_GAP_MS */
 };
 
 struct commit {
