@@ -59,6 +59,25 @@ static void queues_init(struct bridge *b)
     }
 }
 
+/* Returns the memory of a bridge that holds no records. Its pools may be incomplete. */
+static void deallocate(struct bridge *b)
+{
+    cancel_table_deinit(b);
+    event_deinit(b);
+    targets_deinit(b);
+    withhold_deinit(b);
+    wheel_deinit(&b->wheel);
+    free(b->outlets.all);
+    txn_deinit(b);
+    apart_deinit(b);
+    free(b->commit.progress);
+    free(b->queues);
+    free(b->lanes);
+    free(b->pools.dead_letters);
+    free(b->pools.parcels);
+    free(b);
+}
+
 struct bridge *bridge_new(const struct bridge_config *config, const struct port *port,
                           struct stats *stats, struct now now)
 {
@@ -83,7 +102,7 @@ struct bridge *bridge_new(const struct bridge_config *config, const struct port 
     size_t span_ms = (size_t)(plan_lookahead_ms(&config->ladder) + config->ladder.hold_ms + 1000);
     if (pools_init(b) != 0 || cancel_table_init(b) != 0 || event_init(b) != 0 ||
         withhold_init(b) != 0 || wheel_init(&b->wheel, span_ms, now.wall_ms) != 0) {
-        bridge_free(b);
+        deallocate(b);
         return NULL;
     }
     queues_init(b);
@@ -92,7 +111,7 @@ struct bridge *bridge_new(const struct bridge_config *config, const struct port 
 
 void bridge_free(struct bridge *b)
 {
-    for (int lane = 0; b->lanes != NULL && lane < b->config.lanes; lane++) {
+    for (int lane = 0; lane < b->config.lanes; lane++) {
         if (b->lanes[lane].owned)
             bridge_lane_lost(b, lane);
     }
@@ -103,20 +122,7 @@ void bridge_free(struct bridge *b)
         parcel_drop_entry(b, p);
         b->port.release(b->port.ctx, p->record);
     }
-    cancel_table_deinit(b);
-    event_deinit(b);
-    targets_deinit(b);
-    withhold_deinit(b);
-    wheel_deinit(&b->wheel);
-    free(b->outlets.all);
-    txn_deinit(b);
-    apart_deinit(b);
-    free(b->commit.progress);
-    free(b->queues);
-    free(b->lanes);
-    free(b->pools.dead_letters);
-    free(b->pools.parcels);
-    free(b);
+    deallocate(b);
 }
 
 void bridge_reconfigure(struct bridge *b, const struct bridge_live *live)
