@@ -12,7 +12,7 @@
 #include <poll.h>
 
 enum { LANES = 2, RECORDS = 1000, PATIENCE_MS = 15000, STEP_MS = 10 };
-enum { ASLEEP_MS = 1500, SOON_MS = 200, HANG_MS = 40000, REPEAT_MS = 5000 };
+enum { ASLEEP_MS = 1500, SOON_MS = 300, HANG_MS = 40000, REPEAT_MS = 5000 };
 
 static char schedule[] = "s", cancelled[] = "s.cancelled", hosts[256];
 static struct error error;
