@@ -69,7 +69,7 @@ import waiting
 from archive import SHORT_LIVED, make_archive
 from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage, Unsure
-from turns import play_in_turns
+from turns import play_in_turns, stopped
 
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
@@ -121,6 +121,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "delaybridge")
     parser.add_argument("--sanitized", type=Path, help=f"a second binary, on which {', '.join(SANITIZED)} run too")
     parser.add_argument("--in", type=Path, dest="folder", help=argparse.SUPPRESS)
+    parser.add_argument("--beside", type=int, metavar="GROUP",
+                        help="other work: a process group, which is stopped while late scenarios are played once more")
     parser.add_argument("--kafka", metavar="VERSION", help="the version of the brokers; before 3.3 with ZooKeeper")
     parser.add_argument("--librdkafka", metavar="VERSION", help="the version of the bridge's library")
     parser.add_argument("--newer", action="store_const", const=NEWER, dest="librdkafka", help=f"--librdkafka {NEWER}")
@@ -275,8 +277,9 @@ def main() -> int:
     twice = sum(outcome in doubtful for outcome in outcomes)
     if twice:
         print(f"{twice} late beside others or unsure: once more, alone", flush=True)
-        outcomes = [play_apart(turn, options, tally) if outcome in doubtful else outcome
-                    for turn, outcome in zip(turns, outcomes)]
+        with stopped(options.beside):
+            outcomes = [play_apart(turn, options, tally) if outcome in doubtful else outcome
+                        for turn, outcome in zip(turns, outcomes)]
     outcomes = ["failed" if outcome in ("late", "unsure") else outcome for outcome in outcomes]
     if tally.totals:
         print(table(tally.totals))

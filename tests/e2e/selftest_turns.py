@@ -2,10 +2,12 @@
 """The places of the machine are never given twice, and none is free while a scenario that fits waits. Run by selftest.py."""
 from __future__ import annotations
 
+import os
+import subprocess
 import threading
 import unittest
 
-from turns import play_in_turns
+from turns import play_in_turns, stopped
 
 PLACES = 3
 NEEDED = {"heavy": 2, "heavier": 2, "light": 1, "lighter": 1, "last": 1, "whole": 9}
@@ -44,6 +46,16 @@ class Turns(unittest.TestCase):
         self.assertEqual(self.run_turns(["whole", "light"], places=1), ["WHOLE", "LIGHT"])
         self.assertEqual(self.run_turns(["light", "whole"]), ["LIGHT", "WHOLE"])
         self.assertFalse([names for names in self.met if "whole" in names and len(names) > 1])
+
+    def test_other_work_is_stopped_meanwhile(self):
+        with subprocess.Popen(["sleep", "60"], start_new_session=True) as other:
+            with self.assertRaises(ValueError), stopped(other.pid):
+                self.assertTrue(os.WIFSTOPPED(os.waitpid(other.pid, os.WUNTRACED)[1]))
+                raise ValueError
+            self.assertTrue(os.WIFCONTINUED(os.waitpid(other.pid, os.WCONTINUED)[1]))
+            other.kill()
+        with stopped(other.pid), stopped(None):
+            pass  # it has ended
 
     def test_a_failure_of_the_runner_itself_is_not_swallowed(self):
         def play(name: str) -> str:

@@ -2,7 +2,10 @@
 """Which scenario runs when, if several share the machine."""
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
@@ -26,3 +29,17 @@ def play_in_turns(turns: list[Turn], places: int, places_of: Callable[[Turn], in
                 free += needed
                 outcomes[number] = done.result()
     return [outcomes[number] for number in range(len(turns))]
+
+
+@contextlib.contextmanager
+def stopped(group: int | None) -> Iterator[None]:
+    """Stops the processes of a process group meanwhile. The group may have ended."""
+    def send(number: int) -> None:
+        if group is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, number)
+    send(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        send(signal.SIGCONT)
