@@ -38,6 +38,7 @@ SMALL_BYTES, LARGE_BYTES = 2000, 4000
 TOO_MANY = [("h", b"v")] * (HEADERS + 100)
 BLOCKED_LANE = 0               # of an unreadable batch.
 NAMES, NAME_KIB, HEAP_MIB = 20_000, 1, 8  # names without a topic, memory of each, heap growth
+LINES = 200  # In the log, for thousands of equal failures.
 IDLE_S, IDLE_SHARE = 4, 0.05              # the share of a core after all work is done
 
 
@@ -105,6 +106,12 @@ def without_topic(stage: Stage) -> Maker:
 def keyless(stage: Stage) -> Maker:
     """Makes requests without a key, which a compacted topic refuses."""
     return with_key(to("e2e.compacted", stage, "target_failed"), lambda n: None)
+
+
+def refused(stage: Stage) -> Maker:
+    """Makes requests that fail in two ways: without a key for a compacted topic, and for a topic that does not exist."""
+    makers = [keyless(stage), to("e2e.missing", stage, "target_failed")]
+    return lambda n, now: makers[n % 2](n, now)
 
 
 def tombstones(stage: Stage) -> Maker:
@@ -181,6 +188,13 @@ def judge_names(among: "Among") -> str:
     return line
 
 
+def judge_lines(among: "Among") -> str:
+    """Requires that many equal failures are counted in few lines of the log."""
+    lines = len(among.bridge.log.read_text().splitlines())
+    require(lines < LINES, f"the bridge logged {lines} lines")
+    return f"log_lines={lines}"
+
+
 BAD_THINGS: dict[str, Bad] = {
     "leaderless": Bad(lambda stage: either(to("e2e.stuck", stage)), topics=["e2e.stuck"], prepare=prepare_leaderless,
                       heal=return_second, says="e2e.stuck"),
@@ -197,6 +211,7 @@ BAD_THINGS: dict[str, Bad] = {
     "headers": Bad(with_too_many_headers, rate=2),
     "unreadable": Bad(poison, rate=0, begin=begin_unreadable, heal=skip_unreadable, says="delaybridge skip schedule/",
                       spares=lambda request: request.partition != BLOCKED_LANE, apart=True),
+    "4000_refused": Bad(refused, rate=1000, seconds=4, prepare=prepare_compacted, check=judge_lines, apart=True),
     "20000_names": Bad(without_topic, rate=1000, seconds=NAMES / 1000, check=judge_names, apart=True),
 }
 # Turns with reduced counts. At most one bad thing of a turn breaks a transaction with good requests in it.
