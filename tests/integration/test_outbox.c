@@ -173,7 +173,8 @@ static void stream_once(struct stage *stage, struct forward *f, int round_trip_m
     mock_delay(stage->mock, round_trip_ms);
     int64_t start_us = clock_us(CLOCK_MONOTONIC);
     stage->watch = (struct watch){.since_us = start_us};
-    stage->reports = polls = 0;
+    stage->reports = 0;
+    polls = 0;
     for (int number = 0; number < RECORDS; number++) {
         forward(stage, f, number);
         int64_t next_us = start_us + (number + 1) * EVERY_US;
