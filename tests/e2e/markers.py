@@ -89,6 +89,12 @@ def was_decided_twice(log: list[Batch], offset: int) -> bool:
             behind[0].epoch == record.epoch and behind[0].coordinator < behind[1].coordinator)
 
 
+def decides_twice(log: list[Batch]) -> bool:
+    """Returns whether a transaction of this log was decided twice. If it is the log of offsets, other partitions of the
+    transaction may have the abort alone. Their records are lost, since the offsets are committed."""
+    return any(was_decided_twice(log, batch.last) for batch in log if batch.kind is None and batch.producer >= 0)
+
+
 def doubled_by_brokers(ends: list[Seen], hops: list[Seen], schedule: str, decided_twice: Callable[[Record], bool]) -> set[bytes]:
     """Returns the sources whose additional copies all come from transactions that were decided twice. ends: deliveries and
     dead letters. hops: records of the levels."""

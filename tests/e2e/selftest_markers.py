@@ -6,7 +6,7 @@ import struct
 import unittest
 
 from contract import Seen
-from markers import ABORT, COMMIT, HEAD, LENGTH_FROM, batches, doubled_by_brokers, was_decided_twice
+from markers import ABORT, COMMIT, HEAD, LENGTH_FROM, batches, decides_twice, doubled_by_brokers, was_decided_twice
 
 PRODUCER, EPOCH = 4000, 7
 SOURCE = b"schedule/3/17"
@@ -51,6 +51,15 @@ class Decided(unittest.TestCase):
         self.assertEqual(self.blamed(data(10), end(13, COMMIT, 5), end(14, ABORT, 6, epoch=EPOCH + 1), *again), {SOURCE})
         other = data(13, producer=1), end(16, COMMIT, 9, producer=1)
         self.assertEqual(self.blamed(data(10), *other, end(17, COMMIT, 5), end(18, ABORT, 6), *again), {SOURCE})
+
+    def test_a_log_shows_any_transaction_that_is_decided_twice(self):
+        def shows(*log: bytes) -> bool:
+            return decides_twice(list(batches(b"".join(log))))
+        before, other = (data(0), end(3, COMMIT, 5)), (data(4, producer=1), end(7, ABORT, 5, producer=1, epoch=EPOCH + 1))
+        twice = data(10), end(13, COMMIT, 5), end(14, ABORT, 6, epoch=EPOCH + 1)
+        self.assertTrue(shows(*before, *other, *twice))
+        self.assertFalse(shows(*before, *other, *twice[:2]))
+        self.assertFalse(shows(*before, *other, twice[0], twice[2]))
 
     def test_a_double_without_evidence_is_the_bridges(self):
         again = data(20), end(23, COMMIT, 6)

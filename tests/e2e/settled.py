@@ -52,6 +52,8 @@ def settle(stage: Stage, hops: Collector, timeout: float, showed: Showed = right
     if report.faults or verdict.wrongly or verdict.by_time:  # for another judgment
         (stage.folder / "cancels.pickle").write_bytes(
             pickle.dumps((sender.journal, log, unsure, ends, list(hops.seen), stage.proxy.evidence)))
+    if verdict.wrongly:
+        stage.require_decided_once(verdict.wrongly[0])
     require(not verdict.wrongly, f"{len(verdict.wrongly)} came out after their cancel had won: {verdict.wrongly[:3]}")
     require(verdict.dropped, "nothing was cancelled")
     if verdict.by_time and not report.faults:

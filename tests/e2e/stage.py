@@ -16,7 +16,7 @@ from client import CODECS, Admin, Collector, Sender, now_ms, record_at
 from contract import Request, Seen
 from doubles import Doubles, Record, judge_doubles
 from generator import Generator
-from markers import doubled_by_brokers, read_log, was_decided_twice
+from markers import decides_twice, doubled_by_brokers, read_log, was_decided_twice
 from processes import Bridge, Kafka
 from proxy import Proxy
 from schemas import faults_of_command
@@ -183,10 +183,20 @@ class Stage:
             time.sleep(PLACELESS_S + max(0, max(r.due for r in doubts.placeless) - now_ms()) / 1000)
         dead = f"{self.schedule}.dead-letter"
         seen = list(self.collector.seen)
-        return verify(journal, [s for s in seen if s.topic != dead], [s for s in seen if s.topic == dead],
-                      self.schedule, self.collector.partitions, exactly_once=self.exactly_once, doubts=doubts,
-                      written=self.written, by_brokers=lambda: doubled_by_brokers(seen, hops or [], self.schedule, self.decided_twice),
-                      **more)
+        report = verify(journal, [s for s in seen if s.topic != dead], [s for s in seen if s.topic == dead],
+                        self.schedule, self.collector.partitions, exactly_once=self.exactly_once, doubts=doubts,
+                        written=self.written, by_brokers=lambda: doubled_by_brokers(seen, hops or [], self.schedule, self.decided_twice),
+                        **more)
+        if report.faults["lost"]:
+            self.require_decided_once(report.line())
+        return report
+
+    def require_decided_once(self, fault: str) -> None:
+        """Raises Unsure if brokers have committed offsets of a transaction of which they may have aborted the rest."""
+        logs = sorted((self.kafka.folder / "data").glob("broker-*/__consumer_offsets-*")) if self.exactly_once else []
+        for log in logs:
+            if decides_twice(read_log(log)):
+                raise Unsure(f"brokers decided a transaction twice, as {log.parent.name}/{log.name} shows: {fault}")
 
     def decided_twice(self, record: Record) -> bool:
         """Returns whether two coordinators have decided the transaction of this record."""
