@@ -373,8 +373,9 @@ bool outcome_break(struct bridge *b, const char *why)
 }
 
 /* Aborts a transaction whose last reports do not arrive, if its targets are the cause and not slow
-   brokers. They are the cause if other records of it were acknowledged, or if it is a probe. After
-   an outage, brokers answer before they acknowledge. */
+   brokers. They are the cause if other records of it were acknowledged, or if it is a probe, and if
+   brokers have answered look-ups meanwhile. After an outage, they answer these before they
+   acknowledge records. */
 void outcome_watch_silence(struct bridge *b)
 {
     static const char why[] = "a target acknowledged nothing for three seconds";
@@ -389,10 +390,10 @@ void outcome_watch_silence(struct bridge *b)
         t->listened_mono_ms = b->now.mono_ms;
         targets_listen(b);
     }
-    bool probe = t->single != NULL && t->single->target != NULL &&
-                 t->single->target->state == TARGET_PROBING;
     if (silent_ms(b) < TXN_SILENT_MS || !cluster_is_heard(b))
         return;
+    bool probe = t->single != NULL && t->single->target != NULL &&
+                 t->single->target->state == TARGET_PROBING;
     if ((probe || t->answered) && targets_take_down_silent(b, why))
         bridge_aborted(b, ABORT_CAUSE_CLUSTER, why);
 }

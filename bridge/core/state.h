@@ -40,7 +40,7 @@ enum {
     /* Commits. */
     COMMIT_EVERY_MS = 100,
     COMMIT_SOON_MS = 60,         /* at-least-once, while the coordinator answers fast */
-    COMMIT_SHARE = 10,           /* then answers take at most this part of the time */
+    COMMIT_SHARE = 10,           /* then answers take at most a tenth of the time */
     COMMIT_LOST_MS = 5000,       /* a commit without an answer counts as lost */
     RECOMMIT_EVERY_MS = 3600000, /* unchanged progress */
     TRIM_EVERY_MS = 60000,       /* committed records of levels are deleted */

@@ -43,6 +43,7 @@ void target_doubt(struct bridge *b, struct target *t);
 void targets_look_up_again(struct bridge *b);
 
 /* The targets of the open transaction. */
+
 /* Looks up a silent one, to learn whether brokers answer (cluster_is_heard). */
 void targets_listen(struct bridge *b);
 /* Marks the silent ones as down, and returns true. Returns false, and changes nothing, if a topic

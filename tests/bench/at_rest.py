@@ -34,9 +34,9 @@ class Cost:
 
 
 BASE = Setup()
-GROWN = {"a lane": replace(BASE, lanes=32), "an unused level": replace(BASE, levels=MANY),
-         "a level with waiting records": replace(BASE, levels=MANY, held=MANY), "a process": replace(BASE, processes=2)}
-UNITS = {"a lane": 32 - BASE.lanes, "an unused level": MANY - FEW, "a level with waiting records": MANY - FEW, "a process": 1}
+GROWN = {"lane": (replace(BASE, lanes=32), 32 - BASE.lanes), "unused level": (replace(BASE, levels=MANY), MANY - FEW),
+         "level with waiting records": (replace(BASE, levels=MANY, held=MANY), MANY - FEW),
+         "process": (replace(BASE, processes=2), 1)}  # with the number of units that it has more
 
 
 def at_rest(place: Place, setup: Setup, watch_s: int) -> Cost:
@@ -63,11 +63,11 @@ def at_rest(place: Place, setup: Setup, watch_s: int) -> Cost:
 def idle_each(place: Place, watch_s: int = WATCH_S) -> list[Row]:
     """What one more lane, level and process costs bridge and broker while no record is due."""
     costs = place.in_turns(base=lambda: at_rest(place, BASE, watch_s),
-                           **{name: lambda setup=setup: at_rest(place, setup, watch_s) for name, setup in GROWN.items()})
+                           **{name: lambda setup=setup: at_rest(place, setup, watch_s) for name, (setup, _) in GROWN.items()})
     base = costs["base"]
     rows = [Row(f"idle, {BASE.lanes} lanes and {BASE.levels + 1} levels: bridge / broker",
                 f"{base.bridge:.2f} % / {base.broker:.2f} % of a core, {base.rss:.0f} MiB", STATED, True, base.bridge)]
-    for name, units in UNITS.items():
+    for name, (_, units) in GROWN.items():
         one = costs[name]
-        rows.append(Row(f"idle: {name} more", one.of_each(base, units), STATED, True, (one.bridge - base.bridge) / units))
+        rows.append(Row(f"idle, one more {name}: bridge / broker", one.of_each(base, units), STATED, True, (one.bridge - base.bridge) / units))
     return rows
