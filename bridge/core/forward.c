@@ -340,12 +340,15 @@ static void send_events(struct bridge *b)
     }
 }
 
-/* A record that is sent here may turn out to wait for a proof, too. */
+/* A record that is sent here may turn out to wait for a proof, too. With exactly-once, the
+   transaction cannot be committed without its events. */
 bool forward_settle(struct bridge *b)
 {
     event_serve_proofs(b);
     send_events(b);
-    if (txn_binds_topics(b) || b->events.owing == 0)
+    if (txn_binds_topics(b))
+        return !list_is_empty(&b->events.ready);
+    if (b->events.owing == 0)
         return event_awaits_proof(b);
     for (struct link *l = list_first(&b->ready[READY_DELIVERIES]), *next; l != NULL; l = next) {
         next = list_after(&b->ready[READY_DELIVERIES], l);

@@ -5,8 +5,9 @@
 
 #include "bridge/core/state.h"
 void forward_serve(struct bridge *b);
-/* Sends the events of records whose outcome is acknowledged, and no other record. Returns whether
-   one of them could not be sent, or waits for a commit. */
+/* Sends the events of records whose outcome is acknowledged, and with exactly-once those of the
+   open transaction, and no other record. Returns whether one of them could not be sent, or waits
+   for a commit. */
 bool forward_settle(struct bridge *b);
 
 #endif

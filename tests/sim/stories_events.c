@@ -199,3 +199,31 @@ void lane_is_released_after_the_event_that_waits_for_a_commit(struct world *w)
     story_finish(w);
     expect(w, r->delivered == 1);
 }
+
+/* The client refuses events while the lane is given up. The transaction needs them, so it ends
+   neither without them nor with an abort. */
+void lane_is_released_after_events_that_the_client_refuses_exactly_once(struct world *w)
+{
+    enum { N = 20 };
+    struct request *asked[N];
+    story_begin_exactly_once(w);
+    w->setup.events = EVENT_BIT(EVENT_DELIVERED);
+    story_open(w);
+    for (int i = 0; i < N; i++) {
+        size_t forwards = w->forwards;
+        asked[i] = story_ask(w, TARGET_A, 0);
+        w->knobs.full = 5000; /* of record and event, one at a time */
+        story_until(w, w->forwards > forwards);
+        w->knobs.full = 10000;
+        group_regroup(w);
+        story_until(w, w->processes[0].member == MEMBER_REVOKING);
+        w->processes[0].deadline_ms = w->now_ms + 1000;
+        story_pass(w, 100);
+        w->knobs.full = 0;
+        story_until(w, w->processes[0].member == MEMBER_STABLE);
+    }
+    expect(w, COUNT(w, aborts) == 0);
+    story_finish(w);
+    for (int i = 0; i < N; i++)
+        expect(w, asked[i]->delivered == 1 && asked[i]->told[EVENT_DELIVERED] == 1);
+}
