@@ -203,6 +203,7 @@
     X(an_unmatched_cancel_waits_for_the_partition_of_its_event)               \
     X(lane_is_released_after_the_event_that_waits_for_a_commit)               \
     X(lane_is_released_after_events_that_the_client_refuses_exactly_once)     \
+    X(a_cancel_that_is_deleted_before_its_entry_is_unmatched)                 \
     X(a_failed_delivery_has_one_event_for_each_try)                           \
     X(a_failed_delivery_has_one_event_for_each_try_exactly_once)              \
     /* stories_compat.c: requests in the format of another scheduler */       \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stories of events: their partition is unavailable, and their transaction fails. */
 #include "tests/sim/facts.h"
+#include "tests/sim/oracle.h"
 #include "tests/sim/story_cancel.h"
 
 enum { OUTAGE_MS = 20000 };
@@ -226,4 +227,25 @@ void lane_is_released_after_events_that_the_client_refuses_exactly_once(struct w
     story_finish(w);
     for (int i = 0; i < N; i++)
         expect(w, asked[i]->delivered == 1 && asked[i]->told[EVENT_DELIVERED] == 1);
+}
+
+/* The entry of a cancel is in memory when the records are read again, and retention has deleted the
+   cancel. It remains in force until its end, and has voided nothing. */
+void a_cancel_that_is_deleted_before_its_entry_is_unmatched(struct world *w)
+{
+    story_begin_cancels_exactly_once(w);
+    w->setup.events = EVENT_BIT(EVENT_CANCEL_UNMATCHED);
+    story_open(w);
+    story_pass(w, 500);
+    w->knobs.full = 10000;
+    struct request *c = cancel_of(w, "other", NULL);
+    story_pass(w, 500);
+    expect(w, counter_read(&story_owner(w, 0)->stats.cancel_entries) == 1);
+    oracle_truncate(w, TOPIC_SCHEDULE, 0, c->offset + 1);
+    process_step_clock(story_owner(w, 0), -10000);
+    story_pass(w, 500);
+    w->knobs.full = 0;
+    story_pass(w, 30000);
+    expect(w, c->entries == 0 && c->told[EVENT_CANCEL_UNMATCHED] == 1);
+    story_finish(w);
 }
