@@ -179,7 +179,8 @@ def round_of(part: Part, place: Place | None, settings: dict) -> tuple[list[Row]
     watch = Watch(place)
     rows = part.play(place, **settings)
     warm, taken = watch.is_warm(), watch.taken()
-    place.clear()
+    if not part.separate:
+        place.clear()
     return rows, warm, taken
 
 
