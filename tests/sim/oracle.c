@@ -423,6 +423,19 @@ void oracle_finished(struct world *w, struct request *r, enum forward_kind kind)
         w->open_n--;
 }
 
+/* Returns the time of all requests in the memory, if it has room for one at a time. A record stays
+   until its report. With exactly-once, it stays until the commit. One that is due soon is held. The
+   mean of each time is an eighth of the longest. */
+static int64_t memory_patience_ms(const struct world *w)
+{
+    enum { RECORD_MEMORY = 4096, MEAN = 8 };
+    const struct knobs *knobs = &w->knobs;
+    int64_t stay_ms = w->setup.ladder.hold_ms + knobs->land_ms + knobs->report_ms + knobs->turn_ms;
+    if (w->setup.exactly_once)
+        stay_ms += knobs->mark_ms + knobs->commit_ms;
+    return (int64_t)w->requests_n * stay_ms / MEAN * RECORD_MEMORY / w->setup.memory_bytes;
+}
+
 static int64_t patience_ms(const struct world *w)
 {
     int64_t ms = (w->setup.exactly_once ? 120000 : 60000) + 2 * w->skew_ms_max +
@@ -431,7 +444,7 @@ static int64_t patience_ms(const struct world *w)
         ms += 12 * w->setup.leap_ms;
     for (int i = 1; i < w->setup.max_attempts; i++)
         ms += i <= 2 ? 2 * 10000 : i <= 4 ? 2 * 60000 : 2 * RETRY_MS_MAX;
-    return ms + operators_patience_ms(w);
+    return ms + operators_patience_ms(w) + memory_patience_ms(w);
 }
 
 /* Returns the latest possible due time of the request, in virtual time. A request without a
