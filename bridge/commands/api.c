@@ -140,7 +140,7 @@ static void *run_sampler(void *ctx)
         if (clock_mono_ms() >= next_mono_ms) {
             monitor_read(api->monitor, sample, api);
             api_read_expire(api);
-            api_write_expire(api);
+            spare_expire(&api->spare, clock_mono_ms());
             next_mono_ms += SAMPLE_MS;
             if (next_mono_ms <= clock_mono_ms()) /* the machine slept */
                 next_mono_ms = clock_mono_ms() + SAMPLE_MS;
@@ -156,12 +156,12 @@ static void free_api(struct api *api)
     if (api->config != NULL)
         api_config_drop(api->config);
     dispatch_deinit(&api->dispatch);
+    spare_deinit(&api->spare);
     pthread_mutex_destroy(&api->config_mutex);
     pthread_mutex_destroy(&api->history_mutex);
     pthread_mutex_destroy(&api->pace_mutex);
     pthread_mutex_destroy(&api->reads_mutex);
     pthread_mutex_destroy(&api->reading_mutex);
-    pthread_mutex_destroy(&api->producer_mutex);
     pthread_mutex_destroy(&api->jobs_mutex);
     pthread_cond_destroy(&api->jobs_changed);
     free(api);
@@ -192,7 +192,7 @@ static struct api *new_api(const struct cli *cli, struct monitor *monitor)
     pthread_mutex_init(&api->pace_mutex, NULL);
     pthread_mutex_init(&api->reads_mutex, NULL);
     pthread_mutex_init(&api->reading_mutex, NULL);
-    pthread_mutex_init(&api->producer_mutex, NULL);
+    spare_init(&api->spare);
     pthread_mutex_init(&api->jobs_mutex, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -269,6 +269,5 @@ void api_stop(struct api *api)
     atomic_store(&api->ending, true);
     pthread_join(api->sampler, NULL);
     api_read_deinit(api);
-    api_write_deinit(api);
     free_api(api);
 }

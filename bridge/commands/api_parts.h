@@ -7,6 +7,7 @@
 #include "bridge/admin/server.h"
 #include "bridge/commands/api.h"
 #include "bridge/commands/output.h"
+#include "bridge/commands/spare.h"
 #include "bridge/commands/top_members.h"
 #include "bridge/service/history.h"
 #include "bridge/service/target_recent.h"
@@ -61,9 +62,7 @@ struct api {
     int64_t kept_mono_ms;
     struct top_members members;
 
-    pthread_mutex_t producer_mutex; /* of the next two */
-    rd_kafka_t *producer;           /* for the next write; NULL: none */
-    int64_t producer_mono_ms;
+    struct spare spare; /* for the next writes */
 
     pthread_mutex_t jobs_mutex; /* of jobs and of all their members */
     pthread_cond_t jobs_changed;
@@ -98,8 +97,6 @@ void api_read_deinit(struct api *api);
 /* api_write.c: one run of a command that writes requests, or entries of S.control. route->details:
    its name. */
 api_route api_write, api_control;
-void api_write_expire(struct api *api); /* destroys a producer that was not used for a while */
-void api_write_deinit(struct api *api);
 
 /* api_job.c. route->details of api_job_start: struct api_job_of. */
 struct api_job_of {

@@ -4,11 +4,10 @@
 
 #include "bridge/admin/problem.h"
 #include "bridge/base/clock.h"
-#include "bridge/commands/sending.h"
 
 #include <string.h>
 
-enum { REQUESTS_MAX = 1000, CANCEL_WAIT_MAX_MS = 10 * 1000, KEEP_MS = 30 * 1000 };
+enum { REQUESTS_MAX = 1000, CANCEL_WAIT_MAX_MS = 10 * 1000 };
 
 static void refuse(struct admin_answer *answer, const char *detail)
 {
@@ -73,45 +72,6 @@ static bool is_allowed_to_wait(const char *command)
     return strcmp(command, "cancel") == 0 || strcmp(command, "replace") == 0;
 }
 
-/* Returns the kept producer, or NULL: none, or another call uses it. */
-static rd_kafka_t *take_producer(struct api *api)
-{
-    pthread_mutex_lock(&api->producer_mutex);
-    rd_kafka_t *producer = api->producer;
-    api->producer = NULL;
-    pthread_mutex_unlock(&api->producer_mutex);
-    return producer;
-}
-
-/* Keeps one producer for the next write. */
-static void keep_producer(struct api *api, rd_kafka_t *producer)
-{
-    pthread_mutex_lock(&api->producer_mutex);
-    rd_kafka_t *other = api->producer;
-    api->producer = producer;
-    api->producer_mono_ms = clock_mono_ms();
-    pthread_mutex_unlock(&api->producer_mutex);
-    if (other != NULL)
-        sending_free_producer(other);
-}
-
-void api_write_expire(struct api *api)
-{
-    pthread_mutex_lock(&api->producer_mutex);
-    rd_kafka_t *idle = clock_mono_ms() - api->producer_mono_ms > KEEP_MS ? api->producer : NULL;
-    if (idle != NULL)
-        api->producer = NULL;
-    pthread_mutex_unlock(&api->producer_mutex);
-    if (idle != NULL)
-        sending_free_producer(idle);
-}
-
-void api_write_deinit(struct api *api)
-{
-    if (api->producer != NULL)
-        sending_free_producer(api->producer);
-}
-
 /* Runs the command with these options. */
 static void run_write(struct api_run *run, json_t *options, struct admin_answer *answer)
 {
@@ -127,10 +87,10 @@ static void run_write(struct api_run *run, json_t *options, struct admin_answer 
                arguments_number(&run->arguments, "--wait") > CANCEL_WAIT_MAX_MS) {
         refuse(answer, "wait: at most 10s");
     } else {
-        run->output.producer = take_producer(run->api);
+        run->output.producer = spare_take(&run->api->spare);
         api_run_go(run);
         if (run->output.producer != NULL)
-            keep_producer(run->api, run->output.producer);
+            spare_keep(&run->api->spare, run->output.producer, clock_mono_ms());
         answer_results(run, answer);
     }
 }
