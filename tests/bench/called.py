@@ -26,21 +26,20 @@ class Client(threading.Thread):
 
     def __init__(self, port: int, searches: bool):
         super().__init__(daemon=True)
-        self.port, self.searches, self.stopping, self.answered = port, searches, threading.Event(), 0
+        self.searches, self.stopping, self.answered = searches, threading.Event(), 0
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         self.start()
 
     def call(self, method: str, route: str, body: dict | None = None) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        """Calls on the connection of the last call, as a browser does."""
         try:
-            connection.request(method, f"/api/v1/{route}", None if body is None else json.dumps(body),
-                               {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"})
-            answer = connection.getresponse()
+            self.connection.request(method, f"/api/v1/{route}", None if body is None else json.dumps(body),
+                                    {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"})
+            answer = self.connection.getresponse()
             answer.read()
             self.answered += answer.status in (200, 202)
-        except OSError:
-            pass  # not started yet, or ended
-        finally:
-            connection.close()
+        except (OSError, http.client.HTTPException):
+            self.connection.close()  # not started yet, or ended: the next call connects
 
     def run(self) -> None:
         while not self.stopping.is_set():
