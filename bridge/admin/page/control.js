@@ -17,6 +17,17 @@ export function canControl() {
 const input = (name, placeholder, value = "") =>
   el("input", {name, placeholder, value, autocomplete: "off", spellcheck: "false"});
 
+// Returns a sentence about the entry that the new one replaces.
+function replacedSentence(entry) {
+  if (entry === null) return "";
+  return [
+    ` This replaces a ${entry.op === "pause" ? "pause" : `limit of ${entry.rate}`} since `,
+    time(entry.at),
+    entry.until === null ? ", without an end" : [", until ", time(entry.until)],
+    ".",
+  ];
+}
+
 async function write(route, body) {
   const {results, problem} = await post(route, body);
   readAll();
@@ -28,6 +39,7 @@ async function write(route, body) {
     wait
       ? `Done. Waiting records follow within ${span(wait)}.`
       : "Done. All processes follow within a second.",
+    replacedSentence(results[0]?.replaced ?? null),
   );
 }
 
