@@ -78,7 +78,7 @@ PARTS = (scenarios, static, stalled, targets, transacted, network, secured, hist
          admin_properties, page, oidc)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name. Of a pair whose modes share the mechanism, one half.
-ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs_exactly", "broker_restart",
+ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs", "broker_hangs_exactly", "broker_restart",
              "cancel_commands_exactly", "cancels_upgraded", "cancels_upgraded_exactly", "clock_step", "damaged_exactly",
              "fenced", "full_disk_exactly", "group_refused", "group_refused_exactly", "guides",
              "held_requests", "histories_exactly", "huge_unpacked_exactly",
@@ -96,11 +96,14 @@ ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs_ex
 HEAVY = {"smallest_request_limit", "smallest_request_limit_exactly", "three_brokers", "three_brokers_exactly", "chaos",
          "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
 # They compare lateness with and without a fault, so fewer others run next to them: two places each.
-COMPARING = {"among", "among_exactly", "own_topics_exactly", "own_cancelled", "bad_targets", "bad_targets_exactly", "huge_unpacked"}
+COMPARING = {"among", "own_cancelled", "bad_targets", "bad_targets_exactly", "huge_unpacked"}
+# They compare the tail of lateness with exactly-once, which others next to them make late: alone, when all others ended.
+ALONE = {"among_exactly", "own_topics_exactly"}
 # About a minute and more each: before the others, so that none of them is the last to run.
-LONG = ("histories", "among", "among_exactly", "own_topics_exactly", "held_requests_exactly", "kill9", "kill9_exactly", "bad_topics", "rebalance",
+LONG = ("histories", "among", "held_requests_exactly", "kill9", "kill9_exactly", "bad_topics", "rebalance",
         "operated", "broker_blink", "broker_blink_exactly", "broker_restart", "broker_restart_exactly", "full_disk",
         "clock_step", "clock_step_exactly", "bad_targets", "bad_targets_exactly", "level_deleted_exactly")
+ALL_PLACES = 1000
 SANITIZED = ("mixed", "mixed_exactly", "operated")
 ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "UNSURE": 3, "SKIPPED": 77}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
@@ -178,10 +181,17 @@ class Turn:
         return self.name if build == "release" else f"{self.name} on {build}"
 
     def places(self) -> int:
+        if self.name in ALONE:
+            return ALL_PLACES
         return 3 if self.name in HEAVY else 2 if self.name in COMPARING else 1
 
     def order(self) -> int:
-        return -1 if self.name in HEAVY else LONG.index(self.name) if self.name in LONG else len(LONG)
+        """Heavy ones are first, long ones next, and those that run alone are last."""
+        if self.name in ALONE:
+            return len(LONG) + 1
+        if self.name in HEAVY:
+            return -1
+        return LONG.index(self.name) if self.name in LONG else len(LONG)
 
 
 @dataclass
