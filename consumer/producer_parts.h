@@ -109,7 +109,8 @@ struct producer_turn {
     struct txn_calls *calls;
     enum txn_phase phase;
     int64_t retry_mono_ms;              /* STARTING: time of the next try; 0: a try is running */
-    int64_t logged_ms;                  /* duration of the running call when it was last logged */
+    int64_t logged_ms;                  /* duration of the running call when a line was last due */
+    int64_t slow_mono_ms;               /* start of the running call if a line was logged, or 0 */
     atomic_bool tainted;                /* a request failed on the wire and may still arrive */
     atomic_bool offsets_tainted;        /* that request may change committed offsets */
     int64_t begun_mono_ms;              /* start of the open transaction */
@@ -232,6 +233,7 @@ void producer_turn_renew(struct producer *p, enum role role);
 void producer_turn_failed_to_start(struct producer_turn *turn, const struct outcome *outcome);
 void producer_turn_retry(struct producer *p, enum role role); /* a start that failed */
 void producer_turn_log_slow(struct producer_turn *turn);
+void producer_turn_log_ended(struct producer_turn *turn, const struct outcome *outcome);
 void producer_turn_begins(struct producer_turn *turn); /* a transaction */
 /* Returns whether the coordinator has refused the open transaction for HELD_MS. */
 bool producer_turn_is_refused(struct producer_turn *turn);

@@ -7,13 +7,32 @@
    take its place. This is safe: the transaction that is left was decided, or its offsets are
    pending. In both cases Kafka returns committed offsets only after the decision. */
 #include "bridge/base/clock.h"
+#include "bridge/base/limit.h"
 #include "bridge/base/log.h"
 #include "consumer/client/client_log.h"
 #include "consumer/producer_parts.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 enum { START_AGAIN_MS = 1000, SLOW_MS = 10000, HELD_MS = 3000, REGISTER_MS = 500, WANTED = 2 };
+
+/* Brokers that hold one client often hold all clients of the process, for minutes. The clients
+   share one line of a kind in REPEAT_MS, and a later line has the number of the others. */
+enum { REPEAT_MS = 60000 };
+static struct {
+    pthread_mutex_t turn;
+    struct limit limit;
+} repeats = {.turn = PTHREAD_MUTEX_INITIALIZER, .limit = LIMIT_INIT(REPEAT_MS, 1)};
+
+static bool may_pass(const char *what, uint64_t *suppressed)
+{
+    struct limit_kind kind = {.key = limit_key(LIMIT_KEY, bytes_text(what))};
+    pthread_mutex_lock(&repeats.turn);
+    bool pass = limit_pass(&repeats.limit, kind, clock_mono_ms(), suppressed);
+    pthread_mutex_unlock(&repeats.turn);
+    return pass;
+}
 
 struct producer_turn *producer_turn_of(struct producer *p, enum role role)
 {
@@ -198,9 +217,12 @@ void producer_turns_replace_held(struct producer *p)
         return;
     if (!producer_turn_first(p, unused))
         return; /* out of memory: tried again in the next turn */
-    log_warn("brokers hold a transactional producer, starting another one: run kafka-topics.sh "
-             "--describe --unavailable-partitions",
-             F_TEXT("id", producer_turn_of(p, unused)->id));
+    uint64_t suppressed;
+    if (may_pass("held", &suppressed))
+        log_warn("brokers hold a transactional producer, starting another one: run "
+                 "kafka-topics.sh --describe --unavailable-partitions",
+                 F_TEXT("id", producer_turn_of(p, unused)->id),
+                 F_NONZERO("suppressed", suppressed));
 }
 
 void producer_turn_begins(struct producer_turn *turn)
@@ -261,8 +283,22 @@ void producer_turn_log_slow(struct producer_turn *turn)
     if (running_ms - turn->logged_ms < SLOW_MS)
         return;
     turn->logged_ms = running_ms;
+    uint64_t suppressed;
+    if (!may_pass(txn_calls_name(turn->calls), &suppressed))
+        return;
+    turn->slow_mono_ms = clock_mono_ms() - running_ms;
     log_warn("transactional producer waits for the brokers, records of its worker wait: run "
              "kafka-topics.sh --describe --unavailable-partitions",
              F_TEXT("id", turn->id), F_TEXT("call", txn_calls_name(turn->calls)),
-             F_MS("waited_ms", running_ms));
+             F_MS("waited_ms", running_ms), F_NONZERO("suppressed", suppressed));
+}
+
+/* Logs the end of a call that was logged as slow. A failure has another line. */
+void producer_turn_log_ended(struct producer_turn *turn, const struct outcome *outcome)
+{
+    if (turn->slow_mono_ms != 0 && outcome->err == 0)
+        log_info("brokers answered, transactional producer continues", F_TEXT("id", turn->id),
+                 F_TEXT("call", txn_calls_name(turn->calls)),
+                 F_MS("waited_ms", clock_mono_ms() - turn->slow_mono_ms));
+    turn->slow_mono_ms = 0;
 }

@@ -158,8 +158,10 @@ static void serve_turn(struct producer *p, enum role role)
     struct outcome outcome;
     if (turn->phase == PHASE_OFF)
         return;
-    if (txn_calls_ended(turn->calls, &outcome))
+    if (txn_calls_ended(turn->calls, &outcome)) {
+        producer_turn_log_ended(turn, &outcome);
         serve_outcome(p, role, &outcome);
+    }
     producer_turn_log_slow(turn);
     producer_turn_retry(p, role);
 }
