@@ -54,9 +54,10 @@ static json_t *totals_json(const struct stats *stats)
                              "refused", count(&stats->refused), "hops", count(&stats->hops),
                              "deliveries", count(&stats->deliveries), "cancelled",
                              count(&stats->cancelled), "dead_letters", dead);
-    json_object_update_new(
-        json, json_pack("{s:I, s:I, s:I}", "redeliveries", count(&stats->redeliveries), "deferrals",
-                        count(&stats->deferrals), "late_max_ms", count(&stats->lateness_max_ms)));
+    json_object_update_new(json,
+                           json_pack("{s:I, s:I, s:I}", "redeliveries", count(&stats->redeliveries),
+                                     "deferrals", count(&stats->deferrals), "late_max_ms",
+                                     (json_int_t)stats_max_ms(stats, NULL)));
     return json;
 }
 

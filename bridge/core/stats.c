@@ -118,7 +118,8 @@ void stats_sum(struct stats *sum, const struct stats *from)
         add_all(sum->retry[i].requests, from->retry[i].requests, RETRY_NUMBERS);
 }
 
-int64_t stats_quantile_ms(const struct stats *now, const struct stats *before, double q)
+/* Returns the bucket of the q-quantile, or -1 if there were no deliveries. */
+static int quantile_bucket(const struct stats *now, const struct stats *before, double q)
 {
     uint64_t n[LATENESS_BUCKETS], total = 0;
     for (int i = 0; i < LATENESS_BUCKETS; i++) {
@@ -126,10 +127,27 @@ int64_t stats_quantile_ms(const struct stats *now, const struct stats *before, d
         total += n[i];
     }
     if (total == 0)
-        return 0;
+        return -1;
     uint64_t rank = (uint64_t)(q * (double)(total - 1)), seen = n[0];
     int i = 0;
     while (seen <= rank && i < LATENESS_BUCKETS - 1)
         seen += n[++i];
-    return bucket_low_ms(i);
+    return i;
+}
+
+int64_t stats_quantile_ms(const struct stats *now, const struct stats *before, double q)
+{
+    int bucket = quantile_bucket(now, before, q);
+    return bucket < 0 ? 0 : bucket_low_ms(bucket);
+}
+
+int64_t stats_max_ms(const struct stats *now, const struct stats *before)
+{
+    int bucket = quantile_bucket(now, before, 1);
+    if (bucket < 0)
+        return 0;
+    int64_t most_ms = (int64_t)counter_read(&now->lateness_max_ms);
+    if (bucket < LATENESS_BUCKETS - 1 && bucket_low_ms(bucket + 1) - 1 < most_ms)
+        most_ms = bucket_low_ms(bucket + 1) - 1;
+    return most_ms < 1 ? 1 : most_ms;
 }

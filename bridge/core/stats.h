@@ -183,4 +183,9 @@ void stats_sum(struct stats *sum, const struct stats *from);
    down to its bucket. Returns 0 if there were none. before may be NULL: since the start. */
 int64_t stats_quantile_ms(const struct stats *now, const struct stats *before, double q);
 
+/* Returns the largest lateness of the deliveries between two snapshots, rounded up to the end of
+   its bucket. It is at least 1 ms, because the clock counts whole ms. Returns 0 if there were none.
+   before may be NULL: since the start. */
+int64_t stats_max_ms(const struct stats *now, const struct stats *before);
+
 #endif

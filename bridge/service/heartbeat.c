@@ -30,7 +30,7 @@ void heartbeat_log(struct heartbeat *h, const struct stats *now, int64_t now_mon
              F_RATE("deliveries_per_s", rate(&now->deliveries, &last->deliveries, ms)),
              F_MS("late_p50_ms", stats_quantile_ms(now, last, 0.5)),
              F_MS("late_p99_ms", stats_quantile_ms(now, last, 0.99)),
-             F_MS("late_max_ms", stats_quantile_ms(now, last, 1.0)),
+             F_MS("late_max_ms", stats_max_ms(now, last)),
              F_COUNT("buffered_records", counter_read(&now->buffered_records)),
              F_COUNT("buffered_bytes", counter_read(&now->buffered_bytes)),
              F_COUNT("paused", counter_read(&now->paused)),

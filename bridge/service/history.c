@@ -59,7 +59,7 @@ static void add_lateness(struct history_second *second, const struct stats *now,
                                                     &before->slots[slot].lateness.n[i]);
     second->p50_ms = stats_quantile_ms(now, before, 0.5);
     second->p99_ms = stats_quantile_ms(now, before, 0.99);
-    second->max_ms = stats_quantile_ms(now, before, 1.0);
+    second->max_ms = stats_max_ms(now, before);
 }
 
 static uint64_t waiting(const struct stats *now)
@@ -113,8 +113,13 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Returns the smallest bound that a share q of the deliveries does not exceed, rounded up. Above
-   all bounds it is max_ms. */
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Returns the smallest bound that a share q of the deliveries does not exceed, rounded up. It is
+   max_ms if the bound exceeds max_ms. */
 static int64_t quantile(const struct history_second *sum, double q)
 {
     uint64_t all = 0, n = 0;
@@ -123,7 +128,7 @@ static int64_t quantile(const struct history_second *sum, double q)
     for (int b = 0; all > 0 && b < SPAN_BUCKETS - 1; b++) {
         n += sum->lateness[b];
         if ((double)n >= q * (double)all)
-            return (int64_t)(SPAN_BOUNDS_MS[b] + 0.5);
+            return smaller((int64_t)(SPAN_BOUNDS_MS[b] + 0.5), sum->max_ms);
     }
     return sum->max_ms;
 }

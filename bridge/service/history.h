@@ -43,7 +43,8 @@ void history_add(struct history *history, const struct stats *now, int64_t wall_
 const struct history_second *history_at(const struct history *history, int i);
 
 /* Adds up the last `seconds` seconds, or fewer if there are fewer. Gauges are those of the last
-   one, and p50_ms and p99_ms are bounds of SPAN_BOUNDS_MS. span_ms is 0 if there is none. */
+   one, and p50_ms and p99_ms are bounds of SPAN_BOUNDS_MS or max_ms, the smaller one. span_ms is 0
+   if there is none. */
 struct history_second history_sum(const struct history *history, int seconds);
 
 #endif

@@ -104,6 +104,22 @@ Test(stats, quantiles_of_nothing_are_0)
     cr_expect_eq(quantile_ms(1), 0);
 }
 
+Test(stats, maximum_is_rounded_up_to_a_whole_ms_and_its_bucket)
+{
+    cr_expect_eq(stats_max_ms(&stats, NULL), 0);
+    late(10, 0);
+    cr_expect_eq(stats_max_ms(&stats, &before), 1);
+    before = stats;
+    cr_expect_eq(stats_max_ms(&stats, &before), 0);
+    late(1, 104); /* its bucket ends at 107 ms */
+    cr_expect_eq(stats_max_ms(&stats, &before), 104);
+    late(1, HOUR_MS);
+    before = stats;
+    late(1, 104);
+    cr_expect_eq(stats_max_ms(&stats, &before), 107);
+    cr_expect_eq(stats_max_ms(&stats, NULL), HOUR_MS);
+}
+
 Test(stats, quantiles_are_elements_of_the_sorted_list)
 {
     for (int ms = 9; ms >= 0; ms--)

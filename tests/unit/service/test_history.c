@@ -88,6 +88,22 @@ Test(history, quantile_of_a_sum_is_that_of_all_its_deliveries)
     cr_expect(sum.max_ms >= 375, "%lld", (long long)sum.max_ms);
 }
 
+Test(history, quantile_of_a_sum_never_exceeds_its_maximum)
+{
+    static const int64_t LATE_MS[] = {0, 1, 6, 104, 3141, 400000};
+    for (size_t i = 0; i < sizeof LATE_MS / sizeof *LATE_MS; i++) {
+        int64_t ms = (int64_t)i * 1000;
+        history_add(history, &stats, ms, ms);
+        stats_lateness(&stats, 1, LATE_MS[i]);
+        history_add(history, &stats, ms + 500, ms + 500);
+        struct history_second sum = history_sum(history, 1);
+        cr_expect(sum.max_ms >= LATE_MS[i] && sum.max_ms >= 1, "max %lld", (long long)sum.max_ms);
+        cr_expect(sum.p50_ms >= LATE_MS[i] && sum.p50_ms <= sum.p99_ms && sum.p99_ms <= sum.max_ms,
+                  "%lld ms: p50 %lld, p99 %lld, max %lld", (long long)LATE_MS[i],
+                  (long long)sum.p50_ms, (long long)sum.p99_ms, (long long)sum.max_ms);
+    }
+}
+
 Test(history, sum_of_nothing_has_no_span)
 {
     cr_expect_eq(history_sum(history, 10).span_ms, 0);
