@@ -42,6 +42,7 @@ struct bytes embedded_openapi(void)
     FILE(feed, "feed.js", SCRIPT)                             \
     FILE(feeds, "feeds.js", SCRIPT)                           \
     FILE(find_card, "find_card.js", SCRIPT)                   \
+    FILE(folding, "folding.js", SCRIPT)                       \
     FILE(format, "format.js", SCRIPT)                         \
     FILE(hour, "hour.js", SCRIPT)                             \
     FILE(life, "life.js", SCRIPT)                             \

@@ -70,6 +70,9 @@ def page(stage: Stage) -> str:
         seeing.runbook(browser)
         seeing.alerts(browser)
         seeing.each_view(browser)
+        seeing.folds(browser)
+        seeing.each_width(browser)
+        seeing.each_width(browser, crowd=True)
         seeing.small(browser)
         browser.check()
 

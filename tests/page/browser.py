@@ -98,6 +98,31 @@ def axe(page: Page, name: str) -> None:
     require(not found, f"axe on {name}: {found}")
 
 
+OUTSIDE = """() => {
+    const cards = document.querySelectorAll('.panel, .card, .letter, .runbook, .strip, .alerts, dialog[open]');
+    const found = new Set();
+    for (const card of cards) {
+        const box = card.getBoundingClientRect();
+        for (const one of card.querySelectorAll('a, button, input, textarea, th, td')) {
+            const {left, right, top, bottom, width} = one.getBoundingClientRect();
+            if (width === 0 || !one.checkVisibility() || one.closest('.hidden')) continue;
+            if (left < box.left - 1 || right > box.right + 1 || top < box.top - 1 || bottom > box.bottom + 1)
+                found.add(`${one.tagName} '${one.getAttribute('aria-label') ?? one.textContent.slice(0, 40)}' lies outside`);
+        }
+        for (const one of [card, ...card.querySelectorAll(':not(.hidden, svg, svg *)')])
+            if (one.scrollWidth > one.clientWidth + 1 && ['hidden', 'clip'].includes(getComputedStyle(one).overflowX))
+                found.add(`${one.tagName}.${one.className} is clipped`);
+    }
+    return [...found];
+}"""
+
+
+def contained(page: Page, name: str) -> None:
+    """Fails on a button, link, field or cell outside of its card, and on text that is clipped without a way to scroll."""
+    found = page.evaluate(OUTSIDE)
+    require(not found, f"{name}: {len(found)} outside of their card: {found[:4]}")
+
+
 def fits(page: Page, name: str) -> None:
     wide, screen = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     require(wide <= screen, f"{name} is {wide} px wide on a screen of {screen} px")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from browser import PAGE_BYTES_MAX, Browser, axe, fits
-from playwright.sync_api import Page
+from browser import PAGE_BYTES_MAX, Browser, axe, contained, fits
+from playwright.sync_api import Page, Route
 from stage import require
 
 VIEWS = {"": "Overview", "find": "Find a request", "dead": "Dead letters", "send": "Send a test request", "jobs": "Jobs",
          "config": "Configuration", "runbook/deliveries-are-late": "Troubleshooting"}
+WIDTHS = (320, 360, 600, 768, 1024, 1199, 1200, 1280, 1440, 1600, 1800, 2000)
 
 
 def number(text: str) -> int:
@@ -78,6 +79,41 @@ def each_view(browser: Browser) -> None:
             require(page.locator("h1").first.text_content() == heading, f"the heading of {view}")
             fits(page, f"{view or 'overview'} at {width} px")
             axe(page, f"{view or 'overview'} at {width} px, {theme}")
+
+
+def crowded(route: Route) -> None:
+    """Answers with targets that have long figures, as after months."""
+    answer = route.fetch()
+    full = answer.json()
+    for one in full["targets"]:
+        one.update(deliveries=1_234_567_890, deferrals=1_234_567, deliveries_per_s=12_345.6, late_p99_ms=59_999, state="partly_paused",
+                   topics=120, limit_per_s=0.5, failures={"timeout": 12_345_678, "topic_authorization_failed": 12_345_678},
+                   dead_letters={"UNKNOWN_TARGET": 1_234_567, "DELIVERY_FAILED": 1_234_567})
+    route.fulfill(response=answer, json=full)
+
+
+def each_width(browser: Browser, crowd: bool = False) -> None:
+    """Nothing lies outside of its card, from a small phone to a wide screen."""
+    page = browser.open()
+    if crowd:
+        page.route("**/api/v1/targets", crowded)
+    for view in ("",) if crowd else VIEWS:
+        browser.show(page, view)
+        page.wait_for_timeout(3500 if crowd else 500)  # a new answer of the targets
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_timeout(150)
+            name = f"{view or 'overview'} at {width} px{', with long figures' if crowd else ''}"
+            contained(page, name)
+            fits(page, name)
+
+
+def folds(browser: Browser) -> None:
+    """A table folds on a phone, and unfolds where it fits."""
+    page = browser.open("config", width=360)
+    page.locator('.folded[aria-label="Configuration"]').wait_for()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.locator('.scroll:not(.folded)[aria-label="Configuration"]').wait_for()
 
 
 def theme(browser: Browser) -> None:

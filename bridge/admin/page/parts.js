@@ -2,6 +2,7 @@
 // parts: pieces that several views use.
 
 import {el, freshId, replace} from "./dom.js";
+import {foldable} from "./folding.js";
 
 // A section with a heading. Returns {node, body, note}: note is the place of a line next to the
 // heading.
@@ -84,7 +85,7 @@ export function facts(pairs) {
   );
 }
 
-// A table in a frame that scrolls sideways on a narrow screen. Returns {node, rows, stacked}: stacked
+// A table in a frame that folds when the table does not fit. Returns {node, rows, stacked}: stacked
 // prepares a row to be shown as a list of named values there.
 export function table(caption, columns) {
   const rows = el("tbody", {});
@@ -100,15 +101,13 @@ export function table(caption, columns) {
     });
     return row;
   };
-  return {
-    rows,
-    stacked,
-    node: el(
-      "div",
-      {class: "scroll", tabindex: 0, role: "group", "aria-label": caption},
-      el("table", {}, el("caption", {class: "hidden"}, caption), el("thead", {}, head), rows),
-    ),
-  };
+  const node = el(
+    "div",
+    {class: "scroll", tabindex: 0, role: "group", "aria-label": caption},
+    el("table", {}, el("caption", {class: "hidden"}, caption), el("thead", {}, head), rows),
+  );
+  foldable(node);
+  return {rows, stacked, node};
 }
 
 export function runbookLink(section, text = "What to do") {
