@@ -78,6 +78,9 @@ struct lane_cancels {
     int64_t covered_offset;  /* all cancels below were in force at this query */
     struct cancel_seal seal; /* the one that is written; added when it is acknowledged */
     int64_t *passed;         /* by slot: the base that was committed at the last query */
+    int64_t sealed_next;     /* end of the topic of cancels in the last seal; 0: none. Another owner
+                                may have written below, unless a commit proved that there is none */
+    int64_t sealed_mono_ms;  /* the seal was acknowledged */
 
     /* Cancels that may turn out to be unmatched (unmatched.h). */
     struct cancel_names names;

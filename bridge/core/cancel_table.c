@@ -58,7 +58,7 @@ void cancel_table_open(struct bridge *b, int lane, int64_t first)
     }
     assert(l->id >= 0);
     l->is_any = l->complete = false;
-    l->log_next = 0;
+    l->log_next = l->sealed_next = 0;
     l->requests_next = -1;
     l->trim_below = 0;
     l->witness = (struct witness){.offset = -1};

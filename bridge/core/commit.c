@@ -9,6 +9,7 @@
 #include "bridge/core/parcel.h"
 #include "bridge/core/progress.h"
 #include "bridge/core/restore.h"
+#include "bridge/core/seal.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target.h"
 #include "bridge/core/transaction.h"
@@ -35,6 +36,7 @@ static bool announce(struct bridge *b)
     if (n == 0 && b->txn.n == 0 && !b->txn.is_apart)
         return false;
     b->txn.announced = true;
+    b->commit.proof_mono_ms = n > 0 ? b->now.mono_ms : INT64_MIN;
     b->port.announce(b->port.ctx, b->commit.progress, n);
     return true;
 }
@@ -118,8 +120,10 @@ void commit_now(struct bridge *b)
     }
     b->commit.last_mono_ms = b->now.mono_ms;
     size_t n = progress_collect(b);
-    if (n > 0)
+    if (n > 0) {
+        b->commit.proof_mono_ms = b->now.mono_ms;
         b->port.commit(b->port.ctx, next_commit(b), b->commit.progress, n);
+    }
 }
 
 static void transaction_committed(struct bridge *b)
@@ -149,6 +153,7 @@ void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
     if (b->config.exactly_once)
         transaction_committed(b);
     restore_committed(b);
+    seal_proved(b, b->commit.proof_mono_ms);
     b->commit.proving &= seq < b->commit.proof_seq;
     progress_kept(b);
 }

@@ -14,6 +14,7 @@ void seal_restart(struct bridge *b, int lane)
     struct lane_cancels *l = &b->lanes[lane].cancels;
     l->queried = l->seal_out = false;
     l->queried_mono_ms = b->now.mono_ms;
+    l->sealed_next = 0;
 }
 
 /* Each time that seals had no room, half of them were dropped, and the rest must last for twice as
@@ -147,7 +148,6 @@ void seal_ends(struct bridge *b, int lane, const struct log_ends *ends, bool who
         write_seal(b, lane, ends);
 }
 
-/* This worker has read or written all records before the seal. */
 void seal_stored(struct bridge *b, struct parcel *p)
 {
     struct lane_cancels *l = &b->lanes[p->queue->id.lane].cancels;
@@ -155,9 +155,19 @@ void seal_stored(struct bridge *b, struct parcel *p)
     seals_add(&l->seals, &l->seal);
     l->log_end++;
     l->seal_out = false;
-    if (log_end > l->log_next)
-        l->log_next = log_end;
+    l->sealed_next = log_end;
+    l->sealed_mono_ms = b->now.mono_ms;
     parcel_forget(b, p);
+}
+
+/* The owner of a lane has read or written all records of its topic of cancels. */
+void seal_proved(struct bridge *b, int64_t proof_mono_ms)
+{
+    for (int lane = 0; b->cancels.is_on && lane < b->config.lanes; lane++) {
+        struct lane_cancels *l = &b->lanes[lane].cancels;
+        if (l->sealed_next > l->log_next && l->sealed_mono_ms < proof_mono_ms)
+            l->log_next = l->sealed_next;
+    }
 }
 
 /* Its ends would be old when it arrives at last. The next query brings new ones. */

@@ -12,6 +12,10 @@ void seal_serve(struct bridge *b);
 void seal_ends(struct bridge *b, int lane, const struct log_ends *ends, bool whole);
 /* Adds the seal of this parcel, which was acknowledged. */
 void seal_stored(struct bridge *b, struct parcel *p);
+/* Notes that this process owned its lanes at proof_mono_ms: the coordinator accepted a commit that
+   was sent then. So no other owner wrote before the seals that were stored earlier. A lane that
+   comes back reads the topic of cancels from the last one. */
+void seal_proved(struct bridge *b, int64_t proof_mono_ms);
 /* Forgets the seal of this parcel, which was not stored. */
 void seal_failed(struct bridge *b, struct parcel *p);
 /* Lets the next query wait for a full period, and forgets a pending one. */

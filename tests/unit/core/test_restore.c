@@ -3,6 +3,7 @@
 #include "bridge/core/bridge.h"
 #include "bridge/core/cancel_table.h"
 #include "bridge/core/parcel.h"
+#include "bridge/core/progress.h"
 #include "bridge/core/restore.h"
 #include "bridge/core/seal.h"
 #include "levels/little.h"
@@ -307,6 +308,89 @@ static int64_t write_seal(void)
     fixture_report(fx.sent.parcel, REPORT_OK);
     fixture_turn();
     return at_wall_ms;
+}
+
+/* The lane has read 5 records of the topic of cancels. Then there are 9, and it writes a seal. */
+static void seal_behind_others(void)
+{
+    begin_load(5);
+    give_entry(150);
+    bridge_load_ended(fx.b, 0, 5);
+    open_lane();
+    ends[QUEUES] = (struct log_ends){0, 9, 9};
+    write_seal();
+}
+
+static void send_commit(void)
+{
+    int commits = fx.commits;
+    progress_touch(fx.b, true);
+    fixture_pass(1000);
+    fixture_turn();
+    cr_assert_eq(fx.commits, commits + 1);
+}
+
+/* Returns where a lane that is lost and comes back reads the topic of cancels. */
+static int64_t read_again_from(void)
+{
+    bridge_lane_lost(fx.b, 0);
+    fixture_gain(0);
+    ends[QUEUES] = (struct log_ends){0, 10, 10};
+    answer();
+    cr_assert(lane->loading == LOADING_LOG && fx.load.log == LOAD_CANCELS);
+    return fx.load.from;
+}
+
+/* Another owner may have written the entries before it. */
+Test(restore, a_seal_proves_no_ownership)
+{
+    seal_behind_others();
+    cr_expect_eq(read_again_from(), 5);
+}
+
+Test(restore, a_commit_before_the_seal_proves_no_ownership_at_the_seal)
+{
+    begin_load(5);
+    give_entry(150);
+    bridge_load_ended(fx.b, 0, 5);
+    open_lane();
+    ends[QUEUES] = (struct log_ends){0, 9, 9};
+    wait_for_seal();
+    send_commit();
+    answer();
+    fixture_turn();
+    fixture_report(fx.sent.parcel, REPORT_OK);
+    bridge_committed(fx.b, fx.seq, true);
+    cr_expect_eq(read_again_from(), 5);
+}
+
+Test(restore, records_before_a_seal_are_not_read_again_after_a_commit)
+{
+    seal_behind_others();
+    send_commit();
+    bridge_committed(fx.b, fx.seq, true);
+    cr_expect_eq(read_again_from(), 9);
+}
+
+Test(restore, a_proof_of_ownership_ends_with_the_lane)
+{
+    seal_behind_others();
+    bridge_lane_lost(fx.b, 0);
+    fixture_gain(0);
+    send_commit();
+    bridge_committed(fx.b, fx.seq, true);
+    cr_expect_eq(read_again_from(), 5);
+}
+
+/* Without offsets the coordinator of the group has no part in it. */
+Test(restore_exactly, a_transaction_without_progress_proves_no_ownership)
+{
+    seal_behind_others();
+    fixture_pass(1000);
+    fixture_turn();
+    cr_assert(fx.finishes > 0 && fx.progress_n == 0);
+    bridge_committed(fx.b, fx.seq, true);
+    cr_expect_eq(read_again_from(), 5);
 }
 
 static int64_t oldest_seal_ms(void)
