@@ -281,13 +281,13 @@ struct commit {
     bool is_out;               /* the last commit has no answer yet */
     bool proving;              /* a commit must succeed before anything is forwarded */
     int64_t started_mono_ms;   /* of the last commit */
-    int64_t proof_mono_ms; /* its progress was sent. INT64_MIN: it has none, and proves nothing */
-    int64_t answer_ms;     /* time until the last success was reported */
-    int64_t timed_mono_ms; /* start of the commit answered since the last turn; 0: none */
-    int64_t last_mono_ms;  /* progress was last collected */
-    int64_t recommit_mono_ms; /* unchanged progress was last committed again */
-    int64_t probe_mono_ms;    /* Kafka was last probed */
-    int64_t trim_mono_ms;     /* levels were last trimmed */
+    int64_t proof_mono_ms;     /* its progress was sent. INT64_MIN: it has none */
+    int64_t answer_ms;         /* time until the last success was reported */
+    int64_t timed_mono_ms;     /* start of the commit answered since the last turn; 0: none */
+    int64_t last_mono_ms;      /* progress was last collected */
+    int64_t recommit_mono_ms;  /* unchanged progress was last committed again */
+    int64_t probe_mono_ms;     /* Kafka was last probed */
+    int64_t trim_mono_ms;      /* levels were last trimmed */
 };
 
 /* Queues with many bytes in memory that are not admitted (bulk.h). */

@@ -310,14 +310,19 @@ static int64_t write_seal(void)
     return at_wall_ms;
 }
 
-/* The lane has read 5 records of the topic of cancels. Then there are 9, and it writes a seal. */
-static void seal_behind_others(void)
+/* The lane has read 5 records of the topic of cancels. Then there are 9. */
+static void open_before_others_write(void)
 {
     begin_load(5);
     give_entry(150);
     bridge_load_ended(fx.b, 0, 5);
     open_lane();
     ends[QUEUES] = (struct log_ends){0, 9, 9};
+}
+
+static void seal_behind_others(void)
+{
+    open_before_others_write();
     write_seal();
 }
 
@@ -350,11 +355,7 @@ Test(restore, a_seal_proves_no_ownership)
 
 Test(restore, a_commit_before_the_seal_proves_no_ownership_at_the_seal)
 {
-    begin_load(5);
-    give_entry(150);
-    bridge_load_ended(fx.b, 0, 5);
-    open_lane();
-    ends[QUEUES] = (struct log_ends){0, 9, 9};
+    open_before_others_write();
     wait_for_seal();
     send_commit();
     answer();
