@@ -281,7 +281,8 @@ static enum ending inject(uint64_t n, unsigned flags)
     if (err != 0)
         fprintf(stderr, "it does not start: %s\n", stage.error.text);
     stage_close(&stage);
-    if (err != 0 && in.when == AT_START && is_refusal(in.code))
+    if (err != 0 && in.when == AT_START && is_refusal(in.code) &&
+        strstr(stage.error.text, "finding about the topics") != NULL)
         return ENDED;
     if (!answered)
         return BROKEN;
