@@ -13,6 +13,7 @@ enum { TIMEOUT_MS = 20000, PARTS = 2, EACH = 5 };
 static const char *const DEAD = "S.dead-letter";
 
 static rd_kafka_t *producer;
+static rd_kafka_mock_cluster_t *mock;
 static struct property broker;
 static struct config config = {.kafka = &broker, .kafka_n = 1, .group = (char *)"G"};
 
@@ -38,7 +39,7 @@ static void start(void)
     cr_assert_eq(rd_kafka_conf_set(conf, "test.mock.num.brokers", "1", error, sizeof error), 0);
     producer = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, sizeof error);
     cr_assert_not_null(producer, "%s", error);
-    rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(producer);
+    mock = rd_kafka_handle_mock_cluster(producer);
     rd_kafka_mock_topic_create(mock, DEAD, PARTS, 1);
     broker = (struct property){.name = (char *)"bootstrap.servers",
                                .value = (char *)rd_kafka_mock_cluster_bootstraps(mock)};
@@ -182,4 +183,32 @@ Test(dead_reader, spot_reads_one_record_or_reports_its_absence)
     cr_assert_eq(spot_read(&spot, DEAD, 1, EACH + 100, &message, &error), 0, "%s", error.text);
     cr_expect_null(message, "beyond the end");
     spot_deinit(&spot);
+}
+
+/* Answers the next three requests of a kind as a broker does that is no longer the coordinator. */
+static void move_coordinator(int16_t request)
+{
+    rd_kafka_mock_push_request_errors(mock, request, 3, RD_KAFKA_RESP_ERR_NOT_COORDINATOR,
+                                      RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE,
+                                      RD_KAFKA_RESP_ERR_NOT_COORDINATOR);
+}
+
+Test(dead_reader, progress_is_read_and_kept_while_the_coordinator_moves)
+{
+    enum { OFFSET_COMMIT = 8, OFFSET_FETCH = 9 };
+    struct dead_reader reader;
+    struct spot spot;
+    struct dead_item last;
+    struct error error = {""};
+    move_coordinator(OFFSET_FETCH);
+    open_reader(&reader, &spot, "moving");
+    cr_assert_eq(read_records(&reader, EACH * PARTS, &last), EACH * PARTS);
+    move_coordinator(OFFSET_COMMIT);
+    cr_expect_eq(dead_reader_commit(&reader, &error), 0, "%s", error.text);
+    close_reader(&reader, &spot);
+
+    move_coordinator(OFFSET_FETCH);
+    open_reader(&reader, &spot, "moving");
+    cr_expect(dead_reader_is_finished(&reader));
+    close_reader(&reader, &spot);
 }
