@@ -69,6 +69,7 @@ struct bytes embedded_openapi(void)
     FILE(view_jobs, "view_jobs.js", SCRIPT)                   \
     FILE(view_runbook, "view_runbook.js", SCRIPT)             \
     FILE(view_send, "view_send.js", SCRIPT)                   \
+    FILE(zone, "zone.js", SCRIPT)                             \
     FILE(runbook, "troubleshooting.md", MARKDOWN)
 
 #define EMBED_PAGE(symbol, name, type) EMBED(page_##symbol, PAGE_FOLDER "/" name ".gz");

@@ -33,6 +33,7 @@ def page(stage: Stage) -> str:
         import handling  # pylint: disable=import-outside-toplevel
         import hostile  # pylint: disable=import-outside-toplevel
         import seeing  # pylint: disable=import-outside-toplevel
+        import sharing  # pylint: disable=import-outside-toplevel
         from browser import Browser  # pylint: disable=import-outside-toplevel
     except ImportError as missing:
         raise Skip(f"{missing}: ./dev e2e page installs it") from missing
@@ -65,6 +66,7 @@ def page(stage: Stage) -> str:
         handling.sorts(browser)
         handling.ranges(browser)
         handling.holds(browser)
+        sharing.zone(browser)
         seeing.theme(browser)
         seeing.config(browser)
         seeing.runbook(browser)

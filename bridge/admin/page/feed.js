@@ -59,10 +59,14 @@ export class Feed {
       this.problem = problem;
     }
     this.busy = false;
-    for (const listener of [...this.listeners]) listener(this);
+    this.repeat();
     // Without a token that is accepted, the next read is that of readAll.
     if (this.listeners.size > 0 && this.problem?.status !== 401)
       this.wait();
+  }
+
+  repeat() {
+    for (const listener of [...this.listeners]) listener(this);
   }
 
   // A feed without figures is read even if updates are held.

@@ -36,4 +36,9 @@ export function readAll() {
   for (const feed of Object.values(feeds)) if (feed.listeners.size > 0) feed.read();
 }
 
+// Shows the figures again that the page has: after their form has changed.
+export function showAgain() {
+  for (const feed of Object.values(feeds)) feed.repeat();
+}
+
 document.addEventListener("wake", readAll);

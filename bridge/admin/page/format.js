@@ -89,23 +89,26 @@ export function percent(share) {
   return `${Math.floor(share * 100)} %`;
 }
 
-const clock = new Intl.DateTimeFormat(LOCALE, {
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-  hourCycle: "h23",
-});
-const minuteClock = new Intl.DateTimeFormat(LOCALE, {
-  hour: "2-digit",
-  minute: "2-digit",
-  hourCycle: "h23",
-});
-const day = new Intl.DateTimeFormat(LOCALE, {month: "short", day: "numeric"});
-const dayOfYear = new Intl.DateTimeFormat(LOCALE, {
-  year: "numeric",
-  month: "short",
-  day: "numeric",
-});
+const zone = {isUtc: false};
+
+// From now on, times are in UTC, or in the reader's zone.
+export function useUtc(isUtc) {
+  zone.isUtc = isUtc;
+}
+
+// Returns a format for instants that follows the chosen zone.
+function inZone(options) {
+  const own = new Intl.DateTimeFormat(LOCALE, options);
+  const utcFormat = new Intl.DateTimeFormat(LOCALE, {...options, timeZone: "UTC"});
+  return {format: (instant) => (zone.isUtc ? utcFormat : own).format(instant)};
+}
+
+const MINUTES = {hour: "2-digit", minute: "2-digit", hourCycle: "h23"};
+const clock = inZone({...MINUTES, second: "2-digit"});
+const minuteClock = inZone(MINUTES);
+const year = inZone({year: "numeric"});
+const day = inZone({month: "short", day: "numeric"});
+const dayOfYear = inZone({year: "numeric", month: "short", day: "numeric"});
 
 export function clockTime(ms) {
   return clock.format(ms);
@@ -115,13 +118,11 @@ export function minuteTime(ms) {
   return minuteClock.format(ms);
 }
 
-// The time in the reader's zone, with the day if that is not today.
-export function localTime(ms, nowMs = Date.now()) {
-  const then = new Date(ms);
-  const now = new Date(nowMs);
-  if (then.toDateString() === now.toDateString()) return clock.format(then);
-  const date = (then.getFullYear() === now.getFullYear() ? day : dayOfYear).format(then);
-  return `${date}, ${clock.format(then)}`;
+// The time in the chosen zone, with the day if that is not today.
+export function zoneTime(ms, nowMs = Date.now()) {
+  if (dayOfYear.format(ms) === dayOfYear.format(nowMs)) return clock.format(ms);
+  const date = (year.format(ms) === year.format(nowMs) ? day : dayOfYear).format(ms);
+  return `${date}, ${clock.format(ms)}`;
 }
 
 // "2026-11-21 08:00:00.000 UTC".

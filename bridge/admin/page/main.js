@@ -22,6 +22,7 @@ import {mountFind} from "./view_find.js";
 import {mountJobs} from "./view_jobs.js";
 import {mountRunbook} from "./view_runbook.js";
 import {mountSend} from "./view_send.js";
+import {startZone} from "./zone.js";
 
 const NO_TOKEN = {key: "admin_token", message: "this needs a token"};
 const place = (id) => document.getElementById(id);
@@ -168,6 +169,7 @@ function entered(now) {
 async function start() {
   takeToken();
   startTheme(place("theme"));
+  startZone(place("zone"));
   startHold(place("hold"));
   makeNav();
   place("session").addEventListener("click", () => {

@@ -3,7 +3,7 @@
 // that reverse the order of characters, or ten thousand characters in a row.
 
 import {el, replace, setText} from "./dom.js";
-import {bytes, fromNow, localTime, NONE, utc} from "./format.js";
+import {bytes, fromNow, NONE, utc, zoneTime} from "./format.js";
 
 const SHOWN_MAX = 160;
 const COPIED_MS = 2000;
@@ -97,16 +97,22 @@ export function valueBlock(value) {
   return el("pre", {tabindex: 0, "aria-label": "value"}, foreign(text, 4000));
 }
 
-// Returns an instant in the reader's zone, with UTC on hover.
+// Returns an instant in the chosen zone, with UTC on hover.
 export function time(instant, {relative = false} = {}) {
   if (instant === null || instant === undefined) return el("span", {class: "faint"}, NONE);
   const ms = typeof instant === "number" ? instant : Date.parse(instant);
   const iso = new Date(ms).toISOString();
   const node = el("time", {datetime: iso, title: utc(iso)});
-  setText(node, localTime(ms));
+  setText(node, zoneTime(ms));
   return relative
     ? el("span", {}, node, " ", el("span", {class: "faint", "data-from-now": ms}, fromNow(ms)))
     : node;
+}
+
+// Writes the instants of the page again, after another zone was chosen.
+export function rewriteTimes() {
+  for (const node of document.querySelectorAll("time:not([data-from-now])"))
+    setText(node, zoneTime(Date.parse(node.dateTime)));
 }
 
 // Updates the spans to instants in a part of the page. Call it every second.
