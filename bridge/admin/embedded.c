@@ -58,6 +58,7 @@ struct bytes embedded_openapi(void)
     FILE(redrive, "redrive.js", SCRIPT)                       \
     FILE(request_form, "request_form.js", SCRIPT)             \
     FILE(running, "running.js", SCRIPT)                       \
+    FILE(saving, "saving.js", SCRIPT)                         \
     FILE(session, "session.js", SCRIPT)                       \
     FILE(sorting, "sorting.js", SCRIPT)                       \
     FILE(states, "states.js", SCRIPT)                         \

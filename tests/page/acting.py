@@ -75,10 +75,10 @@ def sends(browser: Browser, stage: Stage) -> None:
 
 
 def follow(page: Page) -> bool:
-    """Returns whether the life has both events, and looks again if not."""
-    steps = page.locator(".life strong").all_inner_texts()
-    if [step for step in steps if step in ("Accepted", "Delivered")] == ["Accepted", "Delivered"]:
-        return state(page) == "delivered"
+    """Returns whether the life has both events, and looks again if not. The events may be newer than the state."""
+    steps = [step for step in page.locator(".life strong").all_inner_texts() if step in ("Accepted", "Delivered")]
+    if steps == ["Accepted", "Delivered"] and state(page) == "delivered":
+        return True
     page.get_by_role("button", name="Find").click()
     page.wait_for_timeout(700)
     return False

@@ -51,6 +51,7 @@ def sorts(browser: Browser) -> None:
     axe(page, "sorted targets")
     page.get_by_role("link", name="expired 3").click()
     page.wait_for_selector("h1:has-text('Dead letters')")
+    require("#/dead?code=expired" in page.url, f"the link of a count leads to {page.url}")
 
 
 def ranges(browser: Browser) -> None:

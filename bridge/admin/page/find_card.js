@@ -6,6 +6,7 @@ import {el, replace} from "./dom.js";
 import {count, plural} from "./format.js";
 import {lifeList, placeText, stepsOf} from "./life.js";
 import {facts, state} from "./parts.js";
+import {saveButton} from "./saving.js";
 import {copyButton, foreign, sizeOf, time, valueBlock} from "./text.js";
 
 const NOTE_MAX = 400;
@@ -57,15 +58,18 @@ export function card(found, changed) {
   const names = el("div", {}, identity(found, []));
   const life = el("div", {}, lifeList(stepsOf(found, [])));
   const left = el("div", {}, names, waits && actionsFor(found.record, changed));
+  const saved = {...found, events: []};
   const node = el(
     "article",
     {class: "card"},
     el("header", {}, state({kind, word}), title, source && copyButton(source, "source")),
     el("div", {class: "card-columns"}, left, life),
     content(found.record),
+    el("div", {class: "buttons"}, saveButton(() => saved, "request")),
   );
   const addEvents = (events) => {
     const own = events.filter(({subject}) => !source || subject === source);
+    saved.events = own;
     replace(life, lifeList(stepsOf(found, own)));
     if (found.record === null) replace(names, identity(found, own));
   };

@@ -38,12 +38,16 @@ function show(cell, text) {
   cell.classList.toggle("none", text === "–");
 }
 
-// The counts lead to the dead letters. Without a count there is no link.
-function showDead(cell, link, text) {
-  setText(link, text);
-  cell.classList.toggle("none", text === "–");
-  if (text === "–") link.removeAttribute("href");
-  else link.setAttribute("href", "#/dead");
+// Each count leads to the dead letters of its code.
+function codeLink([code]) {
+  const node = el("a", {href: `#/dead?${new URLSearchParams({code})}`});
+  return {node: el("span", {}, node), update: ([, n]) => setText(node, `${code} ${count(n)}`)};
+}
+
+function showDead(cell, list, counts) {
+  const some = Object.entries(counts).filter(([, n]) => n > 0);
+  cell.classList.toggle("none", some.length === 0);
+  keyed(list, some, ([code]) => code, codeLink);
 }
 
 // The order of columns: the worst state comes first.
@@ -59,7 +63,7 @@ const ORDER = [
 ];
 
 function rowOf(controls) {
-  const dead = el("a", {});
+  const dead = el("span", {class: "codes"});
   const cells = {
     name: el("th", {scope: "row"}),
     rate: el("td", {class: "number"}),
@@ -91,7 +95,7 @@ function rowOf(controls) {
       show(cells.late, span(target.late_p99_ms));
       show(cells.all, count(target.deliveries));
       show(cells.failures, countsText({...target.failures, deferred: target.deferrals}));
-      showDead(cells.dead, dead, countsText(target.dead_letters));
+      showDead(cells.dead, dead, target.dead_letters);
       mark.className = `state ${kind}`;
       setText(mark, word);
       setText(details, targetDetails(target));

@@ -105,7 +105,7 @@ export function time(instant, {relative = false} = {}) {
   const node = el("time", {datetime: iso, title: utc(iso)});
   setText(node, zoneTime(ms));
   return relative
-    ? el("span", {}, node, " ", el("span", {class: "faint", "data-from-now": ms}, fromNow(ms)))
+    ? el("span", {}, node, " ", spanFromNow(ms))
     : node;
 }
 
@@ -113,6 +113,12 @@ export function time(instant, {relative = false} = {}) {
 export function rewriteTimes() {
   for (const node of document.querySelectorAll("time:not([data-from-now])"))
     setText(node, zoneTime(Date.parse(node.dateTime)));
+}
+
+// A screen reader does not read a span each time that it changes.
+function spanFromNow(ms) {
+  const ticks = {class: "faint", "data-from-now": ms, "aria-live": "off"};
+  return el("span", ticks, fromNow(ms));
 }
 
 // Updates the spans to instants in a part of the page. Call it every second.

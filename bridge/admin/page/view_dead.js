@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// view_dead: the dead letters by code and target, and those of one kind with their reasons.
+// view_dead: the dead letters by code and target, and those of one kind with their reasons. The
+// address names the kind, so that a link leads to it.
 
 import {meaning} from "./codes.js";
 import {el, replace} from "./dom.js";
@@ -7,6 +8,7 @@ import {count, plural} from "./format.js";
 import {empty, facts, field, panel, runbookLink, table} from "./parts.js";
 import {openRedrive} from "./redrive.js";
 import {Runner} from "./running.js";
+import {saveButton} from "./saving.js";
 import {sortable} from "./sorting.js";
 import {foreign, plain, time, valueBlock} from "./text.js";
 
@@ -14,6 +16,8 @@ const SHOWN = 50;
 const FEW = 5; // letters that need no filter
 const READ = 900; // results of a job that the page filters
 const TARGET_SHOWN = 60; // characters
+const ADDRESS_MAX = 250; // characters of a word
+const GONE = "There are no dead letters of the code and target in the address.";
 const COLUMNS = [
   ["Code"],
   ["Target"],
@@ -40,11 +44,29 @@ function selectionOf({code, target}) {
   return {...(typeof code === "string" && {code}), ...(isTopic(target) && {target})};
 }
 
+// Returns the address of a kind. A text that is too long for an address is left out.
+function addressOf({code, target}) {
+  const words = Object.entries({code: plain(code), target: plain(target)});
+  const short = words.filter(([, text]) => text !== undefined && String(text).length <= ADDRESS_MAX);
+  return `#/dead?${new URLSearchParams(short)}`;
+}
+
+// Returns the kind that the address names, or null. A code alone stands for all of its targets.
+function kindOfAddress(counts) {
+  const address = [...new URLSearchParams(location.hash.split("?")[1])];
+  const found = counts.filter((kind) =>
+    address.every(([name, text]) => text === String(plain(kind[name]))),
+  );
+  if (address.length === 0 || found.length === 0) return null;
+  const records = found.reduce((sum, kind) => sum + kind.records, 0);
+  return found.length === 1 ? found[0] : {code: found[0].code, target: undefined, records};
+}
+
 function isOfKind(line, {code, target}) {
   return (
     line.counts === undefined &&
     plain(line.code) === plain(code) &&
-    plain(line.target) === plain(target)
+    (target === undefined || plain(line.target) === plain(target))
   );
 }
 
@@ -104,12 +126,13 @@ function letterList(kind, job) {
   const found = job.results.filter((line) => isOfKind(line, kind)).slice(0, SHOWN);
   const all = plural(kind.records, "record");
   const text = found.length < kind.records ? `The first ${count(found.length)} of ${all}.` : all;
-  const target = kind.target === null ? "" : foreign(kind.target, TARGET_SHOWN);
+  const target = (kind.target ?? null) === null ? "" : foreign(kind.target, TARGET_SHOWN);
   const shown = found.map((one) => ({node: letter(one), text: JSON.stringify(one).toLowerCase()}));
   return [
     el("h2", {}, foreign(kind.code), " ", target),
     el("p", {class: "note"}, text),
     found.length > FEW && filterOf(shown),
+    el("div", {class: "buttons"}, saveButton(() => found, "dead-letters")),
     shown.map(({node}) => node),
   ];
 }
@@ -157,18 +180,24 @@ export function mountDead(root) {
   async function load() {
     const job = await counting.run("dead-letters", {}, "Counting");
     const sums = job?.results.at(-1);
-    if (sums === undefined) return;
+    if (sums === undefined || !node.isConnected) return;
     const others = sums.foreign > 0 ? `, ${count(sums.foreign)} not written by the bridge` : "";
-    note.textContent = plural(sums.records, "record") + others;
+    const counted = time(Date.now(), {relative: true});
+    replace(note, `${plural(sums.records, "record")}${others}. Counted at `, counted);
     replace(body, overview(sums, acts));
+    const kind = kindOfAddress(sums.counts);
+    if (kind !== null) show(kind);
+    else replace(letters, location.hash.includes("?") && sums.records > 0 && empty(GONE));
   }
 
   async function show(kind) {
+    const isAgain = letters.hasChildNodes() && location.hash === addressOf(kind);
+    history.replaceState(null, "", addressOf(kind));
     const most = isTopic(kind.target) ? SHOWN : READ;
     const job = await reading.run("dead-letters", {...selectionOf(kind), show: most}, "Reading");
     if (job === null) return;
     replace(letters, letterList(kind, job));
-    letters.scrollIntoView({block: "nearest"});
+    if (!isAgain) letters.scrollIntoView({block: "nearest"});
   }
 
   root.append(node, letters);

@@ -6,7 +6,7 @@ import {el, replace, setText} from "./dom.js";
 import {card, nothing} from "./find_card.js";
 import {choice, field, panel} from "./parts.js";
 import {Runner} from "./running.js";
-import {foreign} from "./text.js";
+import {foreign, time} from "./text.js";
 
 const NOTE_MAX = 400;
 const WAYS = [
@@ -20,7 +20,7 @@ function searchForm(parameters, submit) {
   const input = {autocomplete: "off", spellcheck: "false"};
   const given = parameters.get("text") ?? "";
   const text = el("input", {...input, type: "search", name: "text", required: true, value: given});
-  const due = el("input", {...input, name: "due"});
+  const due = el("input", {...input, name: "due", value: parameters.get("due") ?? ""});
   const chosenAtFirst = parameters.get("by") ?? "id";
   const radios = WAYS.map(([name]) =>
     el("input", {type: "radio", name: "by", value: name, checked: name === chosenAtFirst}),
@@ -49,7 +49,8 @@ function searchForm(parameters, submit) {
   node.addEventListener("change", label);
   node.addEventListener("submit", (event) => {
     event.preventDefault();
-    const query = new URLSearchParams({by: way()[0], text: text.value});
+    const limits = due.value === "" ? {} : {due: due.value};
+    const query = new URLSearchParams({by: way()[0], text: text.value, ...limits});
     history.replaceState(null, "", `#/find?${query}`);
     submit();
   });
@@ -75,7 +76,7 @@ function note(text) {
 }
 
 export function mountFind(root, parameters) {
-  const {node, body} = panel("Find a request", {level: 1});
+  const {node, body, note: searched} = panel("Find a request", {level: 1});
   const results = el("div", {class: "results", "aria-live": "polite"});
   const runner = new Runner(results, search);
   const form = searchForm(parameters, search);
@@ -85,6 +86,7 @@ export function mountFind(root, parameters) {
     const job = await runner.run("find", asked, "Searching");
     if (job === null) return;
     const mine = runner.current;
+    replace(searched, "Searched at ", time(Date.now(), {relative: true}));
     const cards = job.results.filter(isRecord).map((found) => card(found, search));
     replace(
       results,
