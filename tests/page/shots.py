@@ -5,8 +5,8 @@
   ./dev e2e --list >/dev/null                     # once: the cache
   $DEV_CACHE/venv/bin/python tests/page/shots.py http://127.0.0.1:9405/ TOKEN_FILE ID [FOLDER]
 
-ID is that of a request that waits. The process needs an hour of traffic for a full picture of the last hour. A picture
-has 160 colors, so that it is small."""
+ID is that of a request that waits. The process needs an hour of traffic for a full picture of the last hour, as that of
+gallery.py. A picture has 160 colors, so that it is small."""
 from __future__ import annotations
 
 import sys
@@ -37,9 +37,7 @@ def take(page: Page, name: str, folder: Path) -> None:
     print(f"{path}: {path.stat().st_size:,} bytes")
 
 
-def main() -> None:
-    url, token, request = sys.argv[1], Path(sys.argv[2]).read_text().strip(), sys.argv[3]
-    folder = Path(sys.argv[4]) if len(sys.argv) > 4 else IMAGES
+def take_all(url: str, token: str, request: str, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
@@ -60,6 +58,11 @@ def main() -> None:
             take(page, f"page-find-{theme}", folder)
             page.close()
         chromium.close()
+
+
+def main() -> None:
+    folder = Path(sys.argv[4]) if len(sys.argv) > 4 else IMAGES
+    take_all(sys.argv[1], Path(sys.argv[2]).read_text().strip(), sys.argv[3], folder)
 
 
 if __name__ == "__main__":
