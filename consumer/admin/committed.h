@@ -6,7 +6,7 @@
 #include <librdkafka/rdkafka.h>
 
 /* Reads the offset and the metadata that the group of the handle has committed for each partition
-   in list. While the coordinator moves, it is asked again. Returns the first error of the call or
+   in list. Repeats the request while the coordinator moves. Returns the first error of the call or
    of a partition, or GROUP_AUTHORIZATION_FAILED if the coordinator refuses the group. The handle is
    a consumer without an assignment. */
 rd_kafka_resp_err_t committed_read(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list,
