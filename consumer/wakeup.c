@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PIPE_BYTES = 1 << 20, NUMBERS_MAX = 4096 };
@@ -37,11 +38,20 @@ void wakeup_signal(struct wakeup *wakeup, int32_t number)
     (void)ignored;
 }
 
-void wakeup_wait(struct wakeup *wakeup, int64_t wait_us, void (*each)(void *ctx, int32_t number),
-                 void *ctx)
+static struct timespec timespec_of_us(int64_t us)
+{
+    return (struct timespec){us / 1000000, us % 1000000 * 1000};
+}
+
+void wakeup_wait(struct wakeup *wakeup, int64_t rest_us, int64_t wait_us,
+                 void (*each)(void *ctx, int32_t number), void *ctx)
 {
     struct pollfd fd = {.fd = wakeup->read_fd, .events = POLLIN};
-    const struct timespec limit = {wait_us / 1000000, wait_us % 1000000 * 1000};
+    const int64_t rests_us = rest_us < wait_us ? rest_us : wait_us;
+    const struct timespec rest = timespec_of_us(rests_us);
+    const struct timespec limit = timespec_of_us(wait_us - rests_us);
+    if (rests_us > 0)
+        nanosleep(&rest, NULL);
     if (ppoll(&fd, 1, &limit, NULL) <= 0)
         return;
     int32_t numbers[NUMBERS_MAX];

@@ -36,8 +36,9 @@ void wakeup_attach(struct wakeup *wakeup, rd_kafka_queue_t *queue, int32_t numbe
 void wakeup_signal(struct wakeup *wakeup, int32_t number);
 
 /* Waits until a number arrives, for wait_us (microseconds) at most; 0 does not wait. Then calls
-   each for every number in the pipe. */
-void wakeup_wait(struct wakeup *wakeup, int64_t wait_us, void (*each)(void *ctx, int32_t number),
-                 void *ctx);
+   each for every number in the pipe. Never returns in the first rest_us (at most wait_us), so that
+   the numbers of this time share one call. */
+void wakeup_wait(struct wakeup *wakeup, int64_t rest_us, int64_t wait_us,
+                 void (*each)(void *ctx, int32_t number), void *ctx);
 
 #endif

@@ -105,7 +105,7 @@ static void *run(void *arg)
         int64_t now_mono_ms = clock_mono_ms();
         if (now_mono_ms >= p->next_mono_ms)
             serve(p, now_mono_ms);
-        wakeup_wait(&p->wakeup, POLL_MS * 1000, ignore, NULL);
+        wakeup_wait(&p->wakeup, 0, POLL_MS * 1000, ignore, NULL);
         rd_kafka_poll(p->config.producer, 0);
     }
     if (p->is_published) {

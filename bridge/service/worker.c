@@ -14,6 +14,7 @@ enum {
     REVOKE_MS = 2000,   /* a rebalance waits for the slowest member */
     GROUP_POLL_MS = 50, /* without a wakeup; far below max.poll.interval.ms */
     SURVEY_MS = 1000,
+    BUSY_MS = 1,   /* from one turn to the next */
     LOST_MS = 500, /* longest time that one turn spends on queries of the ends of logs */
     KEEPALIVE_CHECK_MS = 60 * 1000,
     KEEPALIVE_AGAIN_MS = 1000, /* while no partition is chosen */
@@ -81,6 +82,8 @@ static void take_live(struct worker *w)
 
 static void survey(struct worker *w, struct now now)
 {
+    w->busy =
+        now.mono_ms - atomic_load_explicit(&w->turned_mono_ms, memory_order_relaxed) <= BUSY_MS;
     atomic_store_explicit(&w->turned_mono_ms, now.mono_ms, memory_order_relaxed);
     if (now.mono_ms - w->surveyed_mono_ms < SURVEY_MS)
         return;
@@ -88,13 +91,26 @@ static void survey(struct worker *w, struct now now)
     bridge_survey(w->bridge, now);
 }
 
+/* While queues signal in every millisecond, a turn for each signal would cost more than its work.
+   So a turn that follows another one rests until the next millisecond. No record is late because of
+   it, since records become due when a millisecond begins. A transaction has steps that wait for
+   each other, so exactly-once does not rest. */
+static int64_t rest_us(const struct worker *w, struct now now)
+{
+    enum { MS_IN_US = 1000 };
+    if (!w->busy || w->config.config->exactly_once)
+        return 0;
+    int64_t left_us = clock_until_us(w->config.clock, now.wall_ms + 1);
+    return left_us < MS_IN_US ? left_us : MS_IN_US;
+}
+
 /* Waits until the millisecond begins in which a record is due. A wait of whole ms from now would
    make records late by half a ms on average, and by the time that the turn took. */
 static void wait_for_work(struct worker *w, struct now now, int64_t wait_ms)
 {
     int64_t wait_us = clock_until_us(w->config.clock, now.wall_ms + wait_ms);
-    wakeup_wait(&w->wakeup, wait_us < wait_ms * 1000 ? wait_us : wait_ms * 1000, worker_on_wakeup,
-                w);
+    wakeup_wait(&w->wakeup, rest_us(w, now), wait_us < wait_ms * 1000 ? wait_us : wait_ms * 1000,
+                worker_on_wakeup, w);
 }
 
 /* The group comes first: after a long stall the lanes may be lost. */

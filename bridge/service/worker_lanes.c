@@ -260,7 +260,7 @@ void worker_on_wakeup(void *ctx, int32_t number)
 static void settle_step(struct worker *w)
 {
     if (w->config.config->exactly_once) {
-        wakeup_wait(&w->wakeup, SETTLE_STEP_MS * 1000, worker_on_wakeup, w);
+        wakeup_wait(&w->wakeup, 0, SETTLE_STEP_MS * 1000, worker_on_wakeup, w);
         return;
     }
     producer_flush(w->producer, SETTLE_STEP_MS);

@@ -70,6 +70,8 @@ struct worker {
     int skip_search_next; /* index of the queue to search for next */
     int64_t skip_searched_mono_ms, measured_mono_ms;
 
+    bool busy; /* the last turn followed another one at once */
+
     /* Last times, of the monotonic clock. */
     int64_t keepalive_checked_mono_ms, group_polled_mono_ms, surveyed_mono_ms;
 

@@ -149,7 +149,7 @@ static void watch(struct watch *watch)
 
 static void serve(struct stage *stage, int64_t wait_us)
 {
-    wakeup_wait(&stage->wakeup, wait_us, nothing, NULL);
+    wakeup_wait(&stage->wakeup, 0, wait_us, nothing, NULL);
     producer_reports(stage->producer);
     watch(&stage->watch);
 }

@@ -128,7 +128,7 @@ static void nothing(void *ctx, int32_t number)
 
 static void serve(struct stage *stage)
 {
-    wakeup_wait(&stage->wakeup, 10000, nothing, NULL);
+    wakeup_wait(&stage->wakeup, 0, 10000, nothing, NULL);
     producer_reports(stage->producer);
 }
 

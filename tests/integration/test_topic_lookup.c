@@ -46,7 +46,7 @@ static enum lookup answer_of(const char *topic, int partition)
         found = partition < 0 ? topic_lookup_get(lookup, rk, topic)
                               : topic_lookup_get_partition(lookup, rk, topic, partition);
         if (found == LOOKUP_PENDING)
-            wakeup_wait(&wakeup, ASK_AGAIN_US, ignore, NULL);
+            wakeup_wait(&wakeup, 0, ASK_AGAIN_US, ignore, NULL);
     }
     return found;
 }
@@ -99,6 +99,6 @@ Test(topic_lookup, topic_that_is_created_later_is_found_within_seconds)
     rd_kafka_mock_topic_create(cluster, "later", 2, 1);
     int64_t begun_ms = clock_mono_ms();
     while (answer("later") == LOOKUP_MISSING && clock_mono_ms() - begun_ms < LATER_MS)
-        wakeup_wait(&wakeup, ASK_AGAIN_US, ignore, NULL);
+        wakeup_wait(&wakeup, 0, ASK_AGAIN_US, ignore, NULL);
     cr_expect_eq(answer("later"), LOOKUP_WHOLE);
 }
