@@ -45,13 +45,18 @@ static const struct setting for_intake[] = {
 
 /* Unread partitions cost memory, so little of each is fetched ahead. A partition without
    queued records waits for the end of the fetch in flight, so fetches must be short. Drained
-   partitions are paused and not part of a fetch (source.h). Records in a level have time, since
-   they are read about hold before they are due. So a fetch of a few records waits for more of them.
-   A quarter of what a fetch may bring of one partition ends the wait, so a backlog never waits. */
+   partitions are paused and not part of a fetch (source.h). */
 static const struct setting for_levels[] = {
-    {"fetch.wait.max.ms", "20"},           {"fetch.min.bytes", "65536"},
-    {"queued.min.messages", "2000"},       {"queued.max.messages.kbytes", "1024"},
-    {"fetch.message.max.bytes", "262144"}, {"receive.message.max.bytes", CLIENT_RECEIVE_MAX},
+    /* Records in a level have time, since they are read about hold before they are due. So a fetch
+       waits for more than a few of them. A backlog never waits, since a partition may fill four
+       times as much. */
+    {"fetch.wait.max.ms", "20"},
+    {"fetch.min.bytes", "65536"},
+    /* Few records, because many partitions have some. */
+    {"queued.min.messages", "2000"},
+    {"queued.max.messages.kbytes", "1024"},
+    {"fetch.message.max.bytes", "262144"},
+    {"receive.message.max.bytes", CLIENT_RECEIVE_MAX},
 };
 
 /* A broker reads the next request of a connection when it has answered the one before

@@ -14,7 +14,8 @@ from table import Row
 HOUR = 3_600_000
 ID = "0123456789012"  # id of a request; a delivery then has three headers of the bridge
 AGAIN = 4
-ONE_STOP_MS = 11_000  # time before they are due; one stop of 10 s remains then
+HOLD_S = 5  # so that requests have one stop of 10 s if they are read 9.5 to 15 s before they are due
+ONE_STOP_MS, LOAD_MS = 1000 * (10 + HOLD_S), 7000
 
 
 def bridge_rate(place: Place, config: Path, topic: str, count: int, env: dict[str, str] | None = None) -> dict:
@@ -108,10 +109,10 @@ class Instant:
 def at_one_instant(place: Place, count: int) -> Instant:
     """Sends count requests due at one millisecond: schedule, one level of 10 s, target."""
     port = free_port(1)
-    name, config = place.schedule(listen=f"127.0.0.1:{port}")
+    name, config = place.schedule(listen=f"127.0.0.1:{port}", hold=f"{HOLD_S}s")
     target = place.topic("bench.target")
     read = place.tool("read", topic=target, count=count, idle=60).await_ready()
-    broker_s, due = cpu_seconds(place.kafka.pid()), now_ms() + 18_000
+    broker_s, due = cpu_seconds(place.kafka.pid()), now_ms() + ONE_STOP_MS + LOAD_MS
     place.load(topic=name, kind="request", count=count, due=due, target=target)
     place.rest((due - ONE_STOP_MS - now_ms()) / 1000)
     bridge = place.bridge(config)
