@@ -52,6 +52,7 @@ struct worker {
     int64_t settle_ms;      /* longest wait of a revocation for records in flight */
     int64_t fenced_mono_ms; /* the member was fenced then; 0: it is not */
     bool group_signaled;    /* the group has an event to poll */
+    bool busy;              /* the last turn followed another one at once */
     bool transient;         /* no other process has the member's static id */
     char instance[256];     /* that id */
     char transactional_id[PRODUCER_ID_MAX - 2];
@@ -69,8 +70,6 @@ struct worker {
     int64_t *skip_search_offsets;
     int skip_search_next; /* index of the queue to search for next */
     int64_t skip_searched_mono_ms, measured_mono_ms;
-
-    bool busy; /* the last turn followed another one at once */
 
     /* Last times, of the monotonic clock. */
     int64_t keepalive_checked_mono_ms, group_polled_mono_ms, surveyed_mono_ms;

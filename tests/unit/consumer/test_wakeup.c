@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wakeup: what ends a wait, and what a rest gathers. */
+/* wakeup: the end of a wait, and signals during a rest. */
 #include "bridge/base/clock.h"
 #include "consumer/wakeup.h"
 
