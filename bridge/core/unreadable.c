@@ -96,11 +96,18 @@ static bool dead_letter_range(struct bridge *b, struct queue *q)
     return true;
 }
 
+/* After an aborted transaction, a record before the range is neither done nor in work. It is read
+   again. */
+static bool is_first(const struct queue *q)
+{
+    return q->parcels == 0 && q->window.base == q->window.next;
+}
+
 /* Skips the range when all records before it are done. Then the window is empty, so a range of any
    length fits. */
 void unreadable_serve(struct bridge *b, struct queue *q)
 {
-    if (!queue_is_blocked_at_range(q) || !q->skip_requested || q->parcels > 0)
+    if (!queue_is_blocked_at_range(q) || !q->skip_requested || !is_first(q))
         return;
     if (q->range_dead_lettered && q->window.next < q->bad_end) {
         queue_start_at(q, q->bad_end);

@@ -141,6 +141,16 @@ Test(unreadable, range_waits_for_the_records_before_it)
     cr_expect_eq(q->window.base, END);
 }
 
+Test(unreadable, range_waits_for_a_record_before_it_that_an_aborted_transaction_gave_back)
+{
+    window_admit(&q->window, START);
+    fail(START + 1, END, BAD_READINGS);
+    bridge_skip_range(fx.b, q->id, START + 1, END);
+    unreadable_serve(fx.b, q);
+    cr_expect_eq(q->window.base, START);
+    cr_expect_eq(q->state, QUEUE_BLOCKED);
+}
+
 static struct parcel *letter(void)
 {
     struct link *first = list_first(&fx.b->ready[READY_HOPS]);
