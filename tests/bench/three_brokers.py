@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import time
 
-from lateness import Bridged, Looped, Stream, plain_stream
+from lateness import SETTLE_S, Bridged, Looped, Stream, plain_stream
 from place import WARM, Place
 from table import Row
 
 RATES, SECONDS = (100, 1000, 5000, 10_000), 8
 DELAY_MS, DELAY_MAX_MS, LEVELS = 1100, 1900, ["1s", "2s"]
+STAY_S, LAST_S = 2, 0.5  # as many records leave as arrive after the first time, and until the other before the end
 LINGER_MS = 5  # of both generators
 MOST_CPU, MOST_P99 = 1.5, 2.0
 MOST_SUM = {1: 1.25, 3: 1.5}  # by brokers: the CPU of bridge and brokers, compared with the loop and its brokers
@@ -19,29 +20,33 @@ MODES = {"": "at-least-once", ", exactly once": "exactly-once"}
 Streams = dict[tuple[int, str], tuple[dict, dict, dict]]
 
 
-def with_cores(place: Place, stream: Bridged | Looped | Stream) -> dict:
-    """Returns the result of a stream, with the cores that the brokers used, and their CPU a message. Deletes its topics:
-    idle partitions with three replicas cost CPU."""
-    before_s, since = place.brokers_s(), time.monotonic()
-    result = stream.start().result()
-    used_s = place.brokers_s() - before_s
-    result["cores"] = used_s / (time.monotonic() - since)
-    result["brokers_us"] = 1e6 * used_s / result["seen"]
+def with_cores(place: Place, stream: Bridged | Looped | Stream, rate: int, seconds: int) -> dict:
+    """Returns the result of a stream. Adds the cores that the brokers used, and their CPU and that of the stream's process
+    for a message. These count only while as many records leave as arrive. Deletes the stream's topics: idle partitions with
+    three replicas cost CPU."""
+    stream.start()
+    time.sleep(SETTLE_S + STAY_S)
+    own_s, brokers_s, since = stream.cpu_s(), place.brokers_s(), time.monotonic()
+    time.sleep(seconds - STAY_S - LAST_S)
+    own_s, brokers_s, took_s = stream.cpu_s() - own_s, place.brokers_s() - brokers_s, time.monotonic() - since
+    result = stream.result()
+    result["own_us"], result["brokers_us"] = (1e6 * used_s / took_s / rate for used_s in (own_s, brokers_s))
+    result["cores"] = brokers_s / took_s
     place.clear()
     return result
 
 
 def plain(place: Place, rate: int, seconds: int) -> dict:
-    return with_cores(place, plain_stream(place, rate, seconds, linger=LINGER_MS))
+    return with_cores(place, plain_stream(place, rate, seconds, linger=LINGER_MS), rate, seconds)
 
 
 def looped(place: Place, rate: int, seconds: int) -> dict:
-    return with_cores(place, Looped(place, rate, seconds, linger=LINGER_MS))
+    return with_cores(place, Looped(place, rate, seconds, linger=LINGER_MS), rate, seconds)
 
 
 def bridged(place: Place, rate: int, seconds: int, delivery: str) -> dict:
     return with_cores(place, Bridged(place, rate, DELAY_MS, DELAY_MAX_MS, seconds, linger=LINGER_MS, levels=LEVELS,
-                                     delivery=delivery))
+                                     delivery=delivery), rate, seconds)
 
 
 def streams(place: Place, rates: tuple[int, ...], seconds: int) -> Streams:
@@ -72,9 +77,9 @@ def warm(place: Place, streams_max: int) -> None:
 
 def row(rate: int, mode: str, three: tuple[dict, dict, dict], one: dict) -> Row:
     bridge, of_plain, of_loop = three
-    cpu, late = bridge["bridge_us"] / one["bridge_us"], bridge["p99"] / of_plain["p99"]
+    cpu, late = bridge["own_us"] / one["own_us"], bridge["p99"] / of_plain["p99"]
     return Row(f"three brokers, {rate:,}/s{mode}: the bridge's CPU a message, p99 of a delivery",
-               f"{bridge['bridge_us']:.0f} µs ({one['bridge_us']:.0f} on one broker: {cpu:.2f} ×), "
+               f"{bridge['own_us']:.0f} µs ({one['own_us']:.0f} on one broker: {cpu:.2f} ×), "
                f"{bridge['p99']:.1f} ms (plain {of_plain['p99']:.1f}: {late:.2f} ×; loop {of_loop['p99']:.1f}); cores of "
                f"the brokers {bridge['cores']:.1f} (plain {of_plain['cores']:.1f}, loop {of_loop['cores']:.1f})",
                f"CPU ≤ {MOST_CPU:g} × one broker, p99 ≤ {MOST_P99:g} × plain", cpu <= MOST_CPU and late <= MOST_P99, cpu,
@@ -83,11 +88,11 @@ def row(rate: int, mode: str, three: tuple[dict, dict, dict], one: dict) -> Row:
 
 def sum_row(brokers: int, rate: int, streams_of_rate: tuple[dict, dict, dict]) -> Row:
     bridge, of_plain, of_loop = streams_of_rate
-    ours, loops = bridge["bridge_us"] + bridge["brokers_us"], of_loop["loop_us"] + of_loop["brokers_us"]
+    ours, loops = bridge["own_us"] + bridge["brokers_us"], of_loop["own_us"] + of_loop["brokers_us"]
     cpu, late = ours / loops, bridge["p99"] / of_plain["p99"]
     return Row(f"{'three brokers' if brokers == 3 else 'one broker'}, {rate:,}/s: CPU a message of bridge and brokers, p99 of a "
                "delivery",
-               f"{bridge['bridge_us']:.0f} + {bridge['brokers_us']:.0f} µs (loop {of_loop['loop_us']:.0f} + "
+               f"{bridge['own_us']:.0f} + {bridge['brokers_us']:.0f} µs (loop {of_loop['own_us']:.0f} + "
                f"{of_loop['brokers_us']:.0f}: {cpu:.2f} ×; plain {of_plain['brokers_us']:.0f}), {bridge['p99']:.1f} ms (plain "
                f"{of_plain['p99']:.1f}: {late:.2f} ×; loop {of_loop['p99']:.1f})",
                f"CPU ≤ {MOST_SUM[brokers]:g} × loop, p99 ≤ {MOST_P99:g} × plain",
