@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Takes the pictures of docs/page.md from a bridge with little traffic for an hour. One target fails, one is paused, and
+"""Takes the pictures of docs/page.md from a bridge with little traffic for some minutes. One target fails, one is paused, and
 one is limited:
 
   ./dev build && ./dev e2e page                                               # once: the cache
-  $DEV_CACHE/venv/bin/python tests/page/gallery.py [MINUTES] [FOLDER]         # 60, docs/images"""
+  $DEV_CACHE/venv/bin/python tests/page/gallery.py [MINUTES] [FOLDER]         # 15, docs/images"""
 from __future__ import annotations
 
 import json
@@ -78,7 +78,7 @@ def open_shop(stage: Stage) -> str:
 
 
 def main() -> None:
-    minutes = float(sys.argv[1]) if len(sys.argv) > 1 else 60
+    minutes = float(sys.argv[1]) if len(sys.argv) > 1 else 15
     images = Path(sys.argv[2]) if len(sys.argv) > 2 else shots.IMAGES
     with tempfile.TemporaryDirectory() as folder:
         stage = Stage(Path(folder), ROOT / "build" / "release" / "delaybridge", False, 1)

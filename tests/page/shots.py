@@ -5,8 +5,8 @@
   ./dev e2e --list >/dev/null                     # once: the cache
   $DEV_CACHE/venv/bin/python tests/page/shots.py http://127.0.0.1:9405/ TOKEN_FILE ID [FOLDER]
 
-ID is that of a request that waits. The process needs an hour of traffic for a full picture of the last hour, as that of
-gallery.py. A picture has 160 colors, so that it is small."""
+ID is that of a request that waits. The process needs traffic for as many minutes as RANGE, as that of gallery.py. A
+picture has 160 colors, so that it is small."""
 from __future__ import annotations
 
 import sys
@@ -21,6 +21,7 @@ COLORS = 160
 BYTES_MAX = 150_000
 WIDTHS = (360, 900, 1600)
 THEMES = ("light", "dark")
+RANGE = "15 min"
 
 
 def small(path: Path) -> None:
@@ -32,6 +33,7 @@ def small(path: Path) -> None:
 
 def take(page: Page, name: str, folder: Path) -> None:
     path = folder / f"{name}.png"
+    page.evaluate("scrollTo(0, 0)")
     page.screenshot(path=path, full_page=True)
     small(path)
     print(f"{path}: {path.stat().st_size:,} bytes")
@@ -46,6 +48,7 @@ def take_all(url: str, token: str, request: str, folder: Path) -> None:
                 page = chromium.new_page(viewport={"width": width, "height": 800}, color_scheme=theme)
                 page.goto(f"{url}#token={token}")
                 page.wait_for_selector('[aria-label*="in the next hour"]')
+                page.get_by_role("button", name=RANGE, exact=True).click()
                 page.wait_for_timeout(4000)  # until all figures and rates are there
                 take(page, f"page-{width}-{theme}", folder)
                 page.close()
