@@ -69,6 +69,7 @@ def page(stage: Stage) -> str:
         handling.ranges(browser)
         handling.holds(browser)
         sharing.zone(browser)
+        seeing.head(browser)
         seeing.theme(browser)
         seeing.config(browser)
         seeing.runbook(browser)

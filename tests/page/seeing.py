@@ -116,6 +116,17 @@ def folds(browser: Browser) -> None:
     page.locator('.scroll:not(.folded)[aria-label="Configuration"]').wait_for()
 
 
+def head(browser: Browser) -> None:
+    """The longest state of the bridge leaves the buttons of the head in its first row, also on a phone."""
+    for width in (360, 1180):
+        page = browser.open(width=width)
+        brand, tools = page.evaluate("""() => {
+            document.getElementById('pill').textContent = 'Needs attention';
+            return ['.brand', '.tools'].map((name) => document.querySelector(name).getBoundingClientRect());
+        }""")
+        require(tools["top"] < brand["bottom"] and tools["right"] <= width, f"at {width} px: {brand}, {tools}")
+
+
 def theme(browser: Browser) -> None:
     """The button changes the theme, and the next visit keeps it."""
     page = browser.open()
