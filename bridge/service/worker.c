@@ -14,7 +14,7 @@ enum {
     REVOKE_MS = 2000,   /* a rebalance waits for the slowest member */
     GROUP_POLL_MS = 50, /* without a wakeup; far below max.poll.interval.ms */
     SURVEY_MS = 1000,
-    BUSY_MS = 1,   /* from one turn to the next */
+    BUSY_MS = 1,   /* longest time from one turn to the next while the worker is busy */
     LOST_MS = 500, /* longest time that one turn spends on queries of the ends of logs */
     KEEPALIVE_CHECK_MS = 60 * 1000,
     KEEPALIVE_AGAIN_MS = 1000, /* while no partition is chosen */
@@ -80,11 +80,15 @@ static void take_live(struct worker *w)
     atomic_store(&w->live, live);
 }
 
+static void note_turn(struct worker *w, struct now now)
+{
+    int64_t last_mono_ms = atomic_load_explicit(&w->turned_mono_ms, memory_order_relaxed);
+    w->busy = now.mono_ms - last_mono_ms <= BUSY_MS;
+    atomic_store_explicit(&w->turned_mono_ms, now.mono_ms, memory_order_relaxed);
+}
+
 static void survey(struct worker *w, struct now now)
 {
-    w->busy =
-        now.mono_ms - atomic_load_explicit(&w->turned_mono_ms, memory_order_relaxed) <= BUSY_MS;
-    atomic_store_explicit(&w->turned_mono_ms, now.mono_ms, memory_order_relaxed);
     if (now.mono_ms - w->surveyed_mono_ms < SURVEY_MS)
         return;
     w->surveyed_mono_ms = now.mono_ms;
@@ -92,9 +96,10 @@ static void survey(struct worker *w, struct now now)
 }
 
 /* While queues signal in every millisecond, a turn for each signal would cost more than its work.
-   So a turn that follows another one rests until the next millisecond. No record is late because of
-   it, since records become due when a millisecond begins. A transaction has steps that wait for
-   each other, so exactly-once does not rest. */
+   So after a turn that followed another one, the worker rests until the next millisecond. New
+   records and reports then wait for at most a millisecond. Records that become due do not wait,
+   since they become due when a millisecond begins. With exactly-once the worker does not rest,
+   because each step of a transaction would wait. */
 static int64_t rest_us(const struct worker *w, struct now now)
 {
     enum { MS_IN_US = 1000 };
@@ -130,6 +135,7 @@ static void turn(struct worker *w)
     control_log_serve(w->control_log, now.mono_ms);
     bool loads_more = loads_serve(w->loads, now.mono_ms);
     int64_t wait_ms = bridge_turn(w->bridge, now);
+    note_turn(w, now);
     survey(w, now);
     find_lost_positions(w);
     worker_serve_unreadable(w, now);

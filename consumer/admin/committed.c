@@ -34,8 +34,8 @@ static rd_kafka_resp_err_t try_once(rd_kafka_t *rk, rd_kafka_topic_partition_lis
     return code;
 }
 
-/* Whether a broker answered that it is not the coordinator, or not yet. The client retries a
-   commit, but not this request. */
+/* Returns whether a broker answered that it is not the coordinator, or not yet. The client retries
+   a commit, but not this request. */
 static bool is_moving(rd_kafka_resp_err_t code)
 {
     return code == RD_KAFKA_RESP_ERR_NOT_COORDINATOR ||

@@ -43,16 +43,16 @@ static const struct setting for_intake[] = {
     {"receive.message.max.bytes", CLIENT_RECEIVE_MAX},
 };
 
-/* Unread partitions cost memory, so little of each is fetched ahead. A partition without
-   queued records waits for the end of the fetch in flight, so fetches must be short. Drained
-   partitions are paused and not part of a fetch (source.h). */
+/* Drained partitions are paused and not part of a fetch (source.h). */
 static const struct setting for_levels[] = {
-    /* Records in a level have time, since they are read about hold before they are due. So a fetch
-       waits for more than a few of them. A backlog never waits, since a partition may fill four
-       times as much. */
+    /* A partition without queued records waits for the end of the fetch in flight, so fetches must
+       be short. */
     {"fetch.wait.max.ms", "20"},
+    /* Records in a level have time, since they are read about hold before they are due. So a fetch
+       waits for more than a few of them. It does not wait if one partition has this much, which
+       must be less than a partition may fill. */
     {"fetch.min.bytes", "65536"},
-    /* Few records, because many partitions have some. */
+    /* Unread partitions cost memory, so little of each is fetched ahead. */
     {"queued.min.messages", "2000"},
     {"queued.max.messages.kbytes", "1024"},
     {"fetch.message.max.bytes", "262144"},

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct error error;
@@ -15,16 +16,22 @@ static struct config config_with(struct property *properties, size_t n)
     return (struct config){.group = group, .kafka = properties, .kafka_n = n};
 }
 
-static void has(enum client_role role, const char *name, const char *value)
+static const char *value_of(enum client_role role, const char *name)
 {
-    char got[64] = "";
+    static char got[64];
     size_t size = sizeof got;
     struct config config = config_with(NULL, 0);
     rd_kafka_conf_t *conf = client_conf(&config, role, &error);
     cr_assert_not_null(conf, "%s", error.text);
     cr_assert_eq(rd_kafka_conf_get(conf, name, got, &size), RD_KAFKA_CONF_OK, "%s", name);
-    cr_expect_str_eq(got, value, "%s of role %d is %s", name, role, got);
     rd_kafka_conf_destroy(conf);
+    return got;
+}
+
+static void has(enum client_role role, const char *name, const char *value)
+{
+    const char *got = value_of(role, name);
+    cr_expect_str_eq(got, value, "%s of role %d is %s", name, role, got);
 }
 
 Test(client, producers_are_idempotent_acknowledged_by_all_and_partition_as_java_does)
@@ -35,6 +42,17 @@ Test(client, producers_are_idempotent_acknowledged_by_all_and_partition_as_java_
         has((enum client_role)role, "partitioner", "murmur2_random");
         has((enum client_role)role, "message.max.bytes", "100000000");
     }
+}
+
+static long number_of(enum client_role role, const char *name)
+{
+    return strtol(value_of(role, name), NULL, 10);
+}
+
+Test(client, backlog_of_one_partition_never_waits_for_other_records)
+{
+    cr_expect_gt(number_of(CLIENT_LEVELS, "fetch.message.max.bytes"),
+                 number_of(CLIENT_LEVELS, "fetch.min.bytes"));
 }
 
 Test(client, hops_are_given_up_before_their_cancel_can_be_forgotten)
