@@ -15,7 +15,8 @@ HOUR = 3_600_000
 ID = "0123456789012"  # id of a request; a delivery then has three headers of the bridge
 AGAIN = 4
 HOLD_S = 5  # so that requests have one stop of 10 s if they are read 9.5 to 15 s before they are due
-ONE_STOP_MS, LOAD_MS = 1000 * (10 + HOLD_S), 7000
+ONE_STOP_MS = 1000 * (10 + HOLD_S)
+LOAD_MS = 7000  # for the load of the requests
 
 
 def bridge_rate(place: Place, config: Path, topic: str, count: int, env: dict[str, str] | None = None) -> dict:

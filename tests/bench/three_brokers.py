@@ -11,7 +11,8 @@ from table import Row
 
 RATES, SECONDS = (100, 1000, 5000, 10_000), 8
 DELAY_MS, DELAY_MAX_MS, LEVELS = 1100, 1900, ["1s", "2s"]
-STAY_S, LAST_S = 2, 0.5  # as many records leave as arrive after the first time, and until the other before the end
+STAY_S = 2  # the longest stay of a record; until then, more records arrive than leave
+LAST_S = 0.5  # the end of a stream, which is not measured
 LINGER_MS = 5  # of both generators
 MOST_CPU, MOST_P99 = 1.5, 2.0
 MOST_SUM = {1: 1.25, 3: 1.5}  # by brokers: the CPU of bridge and brokers, compared with the loop and its brokers

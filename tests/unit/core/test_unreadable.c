@@ -141,7 +141,7 @@ Test(unreadable, range_waits_for_the_records_before_it)
     cr_expect_eq(q->window.base, END);
 }
 
-Test(unreadable, range_waits_for_a_record_before_it_that_an_aborted_transaction_revoked)
+Test(unreadable, range_waits_for_a_record_before_it_that_an_aborted_transaction_returned)
 {
     window_admit(&q->window, START);
     fail(START + 1, END, BAD_READINGS);
