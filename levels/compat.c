@@ -23,6 +23,7 @@ static const struct {
     [ROCKETMQ_DELAY_S] = {"TIMER_DELAY_SEC", COMPAT_ROCKETMQ, 0},
     [ROCKETMQ_DELAY_MS] = {"TIMER_DELAY_MS", COMPAT_ROCKETMQ, 0},
     [ROCKETMQ_DELIVER_MS] = {"TIMER_DELIVER_MS", COMPAT_ROCKETMQ, 0},
+    [ROCKETMQ_RECALL] = {"TIMER_DEL_UNIQKEY", COMPAT_ROCKETMQ, 0},
     [RABBITMQ_DELAY] = {"x-delay", COMPAT_RABBITMQ, 0},
     [ETF1_EPOCH] = {"scheduler-epoch", COMPAT_ETF1, 0},
     [ETF1_TOPIC] = {"scheduler-target-topic", COMPAT_ETF1, 0},
@@ -204,10 +205,16 @@ static bool read_rocketmq_level(struct translation *t)
     return true;
 }
 
-/* The order is that of the brokers: a level, seconds, milliseconds, an instant. */
+/* The order is that of the brokers: a level, seconds, milliseconds, an instant. A recall has a time
+   too: as a schedule it would be delivered. */
 static void read_rocketmq(struct translation *t)
 {
     int64_t ms;
+    if (t->given[ROCKETMQ_RECALL] != NULL) {
+        compat_note(t, CODE_BAD_HEADER, t->given[ROCKETMQ_RECALL],
+                    " recalls a message, which is not possible: send dlb-op: cancel");
+        return;
+    }
     if (read_rocketmq_level(t))
         return;
     if (t->given[ROCKETMQ_DELAY_S] != NULL)

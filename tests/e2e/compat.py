@@ -117,6 +117,7 @@ def bad(now: int) -> list[tuple[Request, str]]:
         ("bad_time", "TIMER_DELAY_SEC '1.5'", [("TIMER_DELAY_SEC", b"1.5")]),
         ("bad_time", f"TIMER_DELIVER_MS '{soon_s}'", [("TIMER_DELIVER_MS", text(soon_s))]),
         ("too_far", "TIMER_DELAY_SEC '99999999'", [("TIMER_DELAY_SEC", b"99999999")]),
+        ("bad_header", "TIMER_DEL_UNIQKEY 'id-7'", [("TIMER_DELIVER_MS", text(now + 1000)), ("TIMER_DEL_UNIQKEY", b"id-7")]),
         ("bad_header", "DELAY '2' is given twice", [("DELAY", b"1"), ("DELAY", b"2")]),
         ("bad_time", "x-delay '5s'", [("x-delay", b"5s")]),
         ("too_far", "x-delay '4294967296'", [("x-delay", b"4294967296")]),

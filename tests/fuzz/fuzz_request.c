@@ -57,6 +57,7 @@ static const char *const NAMES[] = {
     "__dlq.errors.topic",
     "__dlq.errors.partition",
     "__dlq.errors.offset",
+    "TIMER_DEL_UNIQKEY",
 };
 
 enum { NAMES_N = sizeof NAMES / sizeof NAMES[0] };

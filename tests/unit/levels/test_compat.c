@@ -166,6 +166,7 @@ Test(compat, value_that_is_no_text_is_a_bad_header)
                                         "TIMER_DELAY_SEC",
                                         "TIMER_DELAY_MS",
                                         "TIMER_DELIVER_MS",
+                                        "TIMER_DEL_UNIQKEY",
                                         "x-delay",
                                         "scheduler-epoch",
                                         "scheduler-target-topic",
@@ -272,6 +273,19 @@ Test(compat, rocketmq_timers_have_bounds)
                  H("TIMER_DELAY_MS", "9223372036854775808"));
     EXPECT_FAULT(CODE_BAD_TIME, "TIMER_DELIVER_MS '2026-11-21T00:00:00Z' is not a whole number",
                  H("TIMER_DELIVER_MS", "2026-11-21T00:00:00Z"));
+}
+
+Test(compat, rocketmq_recall_is_refused)
+{
+    static const char WHY[] = "TIMER_DEL_UNIQKEY 'id-7' recalls a message, which is not possible: "
+                              "send dlb-op: cancel";
+    const struct header recall = H("TIMER_DEL_UNIQKEY", "id-7");
+    EXPECT_FAULT(CODE_BAD_HEADER, WHY, recall, H("TIMER_DELIVER_MS", "1795219200011"));
+    EXPECT_FAULT(CODE_BAD_HEADER, WHY, recall, H("TIMER_DELAY_SEC", "x"));
+    EXPECT_FAULT(CODE_BAD_HEADER, WHY, recall, H("DELAY", "1"));
+    EXPECT_FAULT(CODE_BAD_HEADER, WHY, recall);
+    cr_expect_eq(PARSE(recall, H("dlb-delay", "5s")).code, CODE_OK, "a business header");
+    cr_expect_eq(PARSE(recall, H("dlb-op", "cancel")).code, CODE_OK, "a business header");
 }
 
 /* RabbitMQ */
