@@ -9,6 +9,7 @@ import tarfile
 from pathlib import Path
 
 from common import ROOT, Release, run
+from version import CHANGELOG, notes
 
 CHART = "deploy/helm/delaybridge"
 LEFT_OUT = ("tests/", "ci/", ".helmignore")  # as .helmignore says
@@ -24,8 +25,14 @@ def pack(release: Release, folder: Path) -> Path:
 
 
 def archive(release: Release, given: Path, out: Path, settings: dict[str, str]) -> None:
-    del release, settings
+    """Writes the archive, and the section of its changelog about this version."""
+    del settings
     shutil.copyfile(given, out / given.name)
+    name = f"delaybridge-{release.version}"
+    with tarfile.open(given) as archived:
+        changelog = archived.extractfile(f"{name}/{CHANGELOG}")
+        assert changelog is not None
+        (out / f"{name}.notes.md").write_text(notes(changelog.read().decode(), release.version))
 
 
 def chart(release: Release, given: Path, out: Path, settings: dict[str, str]) -> None:

@@ -70,9 +70,14 @@ def faults_of_changelog(version: str) -> list[str]:
     return faults
 
 
-def notes(version: str) -> str:
-    """Returns the text of the section of a version."""
-    return re.split(r"^## .*$", read(CHANGELOG).split(f"## [{version}]", 1)[1], flags=re.M)[0].split("\n", 1)[1].strip() + "\n"
+def notes(changelog: str, version: str) -> str:
+    """Returns the text of the section of a version, or of the unreleased changes if it has none."""
+    sections = re.split(r"^## ", changelog, flags=re.M)
+    for name in (f"[{version}]", "[Unreleased]"):
+        for section in sections:
+            if section.startswith(name):
+                return section.split("\n", 1)[1].strip() + "\n"
+    raise Refused(f"{CHANGELOG} has neither a section [Unreleased] nor [{version}]")
 
 
 def set_all(version: str, now: datetime.datetime) -> list[Path]:

@@ -17,7 +17,7 @@ from parts import ROOT, Skip, World, need_root, part, require, run
 CONFIG = "/etc/delaybridge/delaybridge.yaml"
 WANTED = ("/usr/bin/delaybridge", CONFIG, "/lib/systemd/system/delaybridge.service",
           "/usr/share/doc/delaybridge/copyright", "/usr/share/doc/delaybridge/changelog.gz",
-          "/usr/share/doc/delaybridge/RUNBOOK.md", "/usr/share/man/man1/delaybridge.1.gz",
+          "/usr/share/doc/delaybridge/RUNBOOK.md", "/usr/share/doc/delaybridge/CHANGELOG.md", "/usr/share/man/man1/delaybridge.1.gz",
           "/usr/share/bash-completion/completions/delaybridge", "/usr/share/zsh/vendor-completions/_delaybridge")
 
 

@@ -50,6 +50,8 @@ def source(world: World) -> str:
     packed = run(tools.helm(), *arguments, out / f"{name}.tgz").stdout
     plain = run(tools.helm(), *arguments, out / name / "deploy" / "helm" / "delaybridge").stdout
     require(packed == plain and packed.count("\nkind: ") > 3, f"the chart's package differs: {packed[:600]}")
+    notes = (out / f"{name}.notes.md").read_text()
+    require(notes in (ROOT / "CHANGELOG.md").read_text() and "### Added" in notes and "\n## [" not in notes, f"the notes: {notes[:600]}")
     return f"{name}.tar.gz, {name}.tgz"
 
 
