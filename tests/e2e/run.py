@@ -57,6 +57,7 @@ import scenarios
 import secured
 import share_groups
 import slow
+import split
 import spring_topics
 import stalled
 import static
@@ -74,7 +75,7 @@ from turns import play_in_turns, stopped
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
          everyday, throttled, found, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries,
-         share_groups, spring_topics, paused, known, managed, dev_mode, dev_differs, dev_examples, admin, admin_live,
+         share_groups, split, spring_topics, paused, known, managed, dev_mode, dev_differs, dev_examples, admin, admin_live,
          admin_properties, page, oidc)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name. Of a pair whose modes share the mechanism, one half.
@@ -89,7 +90,7 @@ ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs", 
              "smallest_request_limit_exactly", "target_deleted_exactly", "three_brokers_exactly", "throttled", "topics_awaited", "trim_forbidden",
              "unreadable_exactly", "waiting_millions"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND | \
              order_timeout.ON_DEMAND | restored.ON_DEMAND | events.ON_DEMAND | share_groups.ON_DEMAND | \
-             spring_topics.ON_DEMAND | paused.ON_DEMAND | dev_examples.ON_DEMAND | known.ON_DEMAND | managed.ON_DEMAND | \
+             split.ON_DEMAND | spring_topics.ON_DEMAND | paused.ON_DEMAND | dev_examples.ON_DEMAND | known.ON_DEMAND | managed.ON_DEMAND | \
              admin.ON_DEMAND | admin_live.ON_DEMAND | admin_properties.ON_DEMAND | oidc.ON_DEMAND | \
              set(page.SCENARIOS)
 # Three brokers each, and faults in a clock's time: first, and each in three places.
