@@ -256,7 +256,8 @@ def table(rows: list[dict[str, str]]) -> str:
 
 def settings(options: argparse.Namespace) -> str:
     return (f"{options.orders} orders within {options.seconds:g} seconds, with a deadline after {options.timeout:g} seconds"
-            " in place of 15 minutes.")
+            f" in place of 15 minutes\n(`--orders {options.orders} --seconds {options.seconds:g}"
+            f" --timeout {options.timeout:g}`).")
 
 
 def main() -> int:
