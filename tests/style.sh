@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks of the code's style: style.sh format | plurals | tidy BUILD_DIR [quick] | shell
+# Checks of the code's style: style.sh format | plurals | scripts | tidy BUILD_DIR [quick] | shell
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -39,6 +39,20 @@ plurals() {
     echo "plurals: no number before a fixed plural"
 }
 
+# The documents run scripts without naming an interpreter.
+scripts() {
+    local found
+    found=$(git ls-files '*.py' '*.sh' 2>/dev/null | while read -r file; do
+        [ ! -f "$file" ] || [ -x "$file" ] || [ "$(head -c 2 "$file")" != '#!' ] || echo "$file"
+    done)
+    if [ -n "$found" ]; then
+        echo "$found"
+        echo "scripts: these files begin with #! and are not executable: chmod +x"
+        exit 1
+    fi
+    echo "scripts: each file with #! is executable"
+}
+
 # quick: the analyzer leaves a function after 50,000 states, not 225,000, and takes less than half the time.
 tidy() {
     local log limit=()
@@ -66,7 +80,8 @@ shell() {
 case ${1:-} in
 format) format ;;
 plurals) plurals ;;
+scripts) scripts ;;
 tidy) tidy "$2" "${3:-}" ;;
 shell) shell ;;
-*) echo "usage: style.sh format | plurals | tidy BUILD_DIR [quick] | shell" >&2; exit 64 ;;
+*) echo "usage: style.sh format | plurals | scripts | tidy BUILD_DIR [quick] | shell" >&2; exit 64 ;;
 esac
