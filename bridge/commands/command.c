@@ -61,7 +61,8 @@ const struct command COMMANDS[] = {
     {"replace", "", 0, 0, NULL, REPLACE_OPTIONS,
      "cancel a request and send another one of the same name",
      "Takes the same options and lines as 'delaybridge send'. It cancels as 'delaybridge cancel'\n"
-     "does, and its new request is not voided by itself. If it is refused, it cancels nothing.\n",
+     "does, and its new request is not voided by itself. If the command refuses it, it is not\n"
+     "written and cancels nothing. If only the bridge refuses its target, it still cancels.\n",
      NEEDS_TARGETS, cmd_replace},
     {"levels", "", 0, 0, NULL, LEVELS_OPTIONS,
      "show how many records wait in each level, and whether the first is overdue",
@@ -126,12 +127,11 @@ const struct command COMMANDS[] = {
      NEEDS_BROKERS, cmd_resume},
     {"limit", "TARGETS RATE", 2, 2, NULL, CONTROL_OPTIONS,
      "limit the rate of deliveries to targets",
-     "RATE is 100/s or 6000/m, for each target that matches, over all processes; none ends the "
-     "limit. A\nworker sends its share: the rate times its lanes, by all lanes. So a target that "
-     "few "
-     "lanes feed gets\nless. A record over the limit returns to a level once, until its turn. Of "
-     "several limits, that with\nthe longest beginning without * counts. A pause comes before a "
-     "limit. Replaces the entry with the\nsame TARGETS.\n",
+     "RATE is 100/s or 6000/m, for each target that matches, over all processes; none ends the\n"
+     "limit. The lanes share the rate equally, and a worker sends the shares of its lanes. So a\n"
+     "target that few lanes feed gets less. A record over the limit returns to a level once,\n"
+     "until its turn. If several limits match, the one with the most characters before its first\n"
+     "* counts. A pause comes before a limit. Replaces the entry with the same TARGETS.\n",
      NEEDS_BROKERS, cmd_limit},
     {"dead-letters", "", 0, 0, NULL, DEAD_LETTERS_OPTIONS,
      "count the records of the dead-letter topic by code and target, and show them",

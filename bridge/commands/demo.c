@@ -127,8 +127,8 @@ static void introduce(const struct demo *d)
         printf("\x1b[2J\x1b[H");
     printf("A mock broker runs in this process at %s; the service joins its group (3 s).\n"
            "Its page, in a browser: %s\n"
-           "Meanwhile, in another terminal: kcat -b %s -L\n"
-           "                                kcat -b %s -C -t demo.webhooks.retry\n",
+           "Meanwhile, in another terminal with kcat: kcat -b %s -L\n"
+           "                                          kcat -b %s -C -t demo.webhooks.retry\n",
            d->picture.bootstrap, d->picture.page, d->picture.bootstrap, d->picture.bootstrap);
     fflush(stdout);
 }
