@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs crashes in both modes on other versions of Kafka and of librdkafka, and with clang. The results are kept in
+"""Runs crashes in both modes on other versions of Kafka and of librdkafka, with clang, and on arm64. The results are kept in
 versions.json. docs/versions.md has them as a table, and README.md the versions that pass.
 
   matrix.py [--list] [--check] [ROW...]    --check: only compare the pages with the results
@@ -16,6 +16,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from emulated import arm64_binary
+
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path(__file__).with_name("versions.json")
 BEGIN, END = "<!-- begin: ./dev matrix -->\n", "<!-- end -->\n"
@@ -29,6 +31,7 @@ class Row:
     kafka: str = "4.1.1"
     librdkafka: str = "2.0.2"  # Debian 12's
     compiler: str = "gcc"
+    processor: str = "amd64"
     about: str = ""
 
 
@@ -38,12 +41,16 @@ ROWS = [
     Row("kafka-4.1.1", about="all tests run with these"), Row("kafka-4.4.0", kafka="4.4.0"),
     Row("librdkafka-2.3.0", librdkafka="2.3.0", about="as in Ubuntu 24.04"),
     Row("librdkafka-2.8.0", librdkafka="2.8.0", about="as in Debian 13"),
+    Row("librdkafka-2.12.1", librdkafka="2.12.1", about="as in Alpine 3.23"),
     Row("librdkafka-2.16.1", librdkafka="2.16.1"), Row("clang", compiler="clang"),
+    Row("arm64", librdkafka="2.8.0", processor="arm64", about="as in Debian 13, in an emulator"),
 ]
 
 
 def binary_of(row: Row) -> Path:
     """Builds the program with the compiler of a row, unless ./dev has done it."""
+    if row.processor == "arm64":
+        return arm64_binary()
     if row.compiler == "gcc":
         return ROOT / "build" / "release" / "delaybridge"
     folder = ROOT / "build" / row.compiler
@@ -58,7 +65,7 @@ def run(row: Row) -> dict:
     """Returns the outcome of each scenario, with the date."""
     command = [sys.executable, str(Path(__file__).with_name("run.py")), "--reduced", "--jobs", "2", "--kafka", row.kafka,
                "--binary", str(binary_of(row)), *SCENARIOS]
-    if row.librdkafka != "2.0.2":
+    if row.librdkafka != "2.0.2" and row.processor == "amd64":
         command += ["--librdkafka", row.librdkafka]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS_MAX)
     print(done.stdout + done.stderr, flush=True)
@@ -68,11 +75,12 @@ def run(row: Row) -> dict:
 
 
 def table(results: dict) -> str:
-    lines = ["| Kafka | librdkafka | compiler | killed, at least once | killed, exactly once | tested | |", "|---|---|---|---|---|---|---|"]
+    lines = ["| Kafka | librdkafka | compiler | processor | killed, at least once | killed, exactly once | tested | |",
+             "|---|---|---|---|---|---|---|---|"]
     for row in ROWS:
         if (seen := results.get(row.name)) is not None:
             outcomes = " | ".join(seen[name] for name in SCENARIOS)
-            lines.append(f"| {row.kafka} | {row.librdkafka} | {row.compiler} | {outcomes} | {seen['date']} | {row.about} |")
+            lines.append(f"| {row.kafka} | {row.librdkafka} | {row.compiler} | {row.processor} | {outcomes} | {seen['date']} | {row.about} |")
     return "\n".join(lines) + "\n"
 
 
@@ -84,8 +92,8 @@ def passing(results: dict) -> str:
         seen = dict.fromkeys(getattr(row, key) for row in passed)
         return ", ".join(sorted(seen, key=lambda word: [int(number) for number in re.findall(r"\d+", word)]))
 
-    return ("| Kafka | librdkafka | compiler |\n|---|---|---|\n"
-            f"| {cell('kafka')} | {cell('librdkafka')} | {cell('compiler')} |\n")
+    return ("| Kafka | librdkafka | compiler | processor |\n|---|---|---|---|\n"
+            f"| {cell('kafka')} | {cell('librdkafka')} | {cell('compiler')} | {cell('processor')} |\n")
 
 
 PAGES = {ROOT / "docs" / "versions.md": table, ROOT / "README.md": passing}
@@ -111,7 +119,7 @@ def main() -> int:
     options = parser.parse_args()
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     if options.list:
-        print("\n".join(f"{row.name:18} Kafka {row.kafka}, librdkafka {row.librdkafka}, {row.compiler} {row.about}" for row in ROWS))
+        print("\n".join(f"{row.name:18} Kafka {row.kafka}, librdkafka {row.librdkafka}, {row.compiler}, {row.processor} {row.about}" for row in ROWS))
         return 0
     if options.check:
         return check(results)
