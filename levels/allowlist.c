@@ -36,6 +36,22 @@ bool allowlist_pattern_matches(const char *pattern, struct bytes name)
     return *pattern == '\0';
 }
 
+/* Two patterns with stars overlap if their beginnings and their ends agree. These are the texts
+   before the first star and behind the last one, and the shorter of two must be a part of the
+   longer. The rest of one pattern fits into a star of the other. */
+bool allowlist_patterns_overlap(const char *a, const char *b)
+{
+    const char *a_last = strrchr(a, '*'), *b_last = strrchr(b, '*');
+    if (a_last == NULL || b_last == NULL)
+        return a_last == NULL ? allowlist_pattern_matches(b, bytes_text(a))
+                              : allowlist_pattern_matches(a, bytes_text(b));
+    size_t a_begin = strcspn(a, "*"), b_begin = strcspn(b, "*");
+    size_t a_end = strlen(a_last + 1), b_end = strlen(b_last + 1);
+    size_t begin = a_begin < b_begin ? a_begin : b_begin, end = a_end < b_end ? a_end : b_end;
+    return memcmp(a, b, begin) == 0 &&
+           memcmp(a_last + 1 + a_end - end, b_last + 1 + b_end - end, end) == 0;
+}
+
 static bool is_canary(const char *schedule, struct bytes name)
 {
     size_t n = strlen(schedule);

@@ -19,6 +19,9 @@ bool allowlist_pattern_is_legal(struct bytes pattern);
 /* Returns whether a name matches one pattern. */
 bool allowlist_pattern_matches(const char *pattern, struct bytes name);
 
+/* Returns whether a name can match both patterns. */
+bool allowlist_patterns_overlap(const char *a, const char *b);
+
 /* Returns true for a legal name that is not internal and matches a pattern. Also returns true for
    S.canary: processes with and without a canary must judge it the same. */
 bool allowlist_allows(const struct allowlist *allowlist, struct bytes name);

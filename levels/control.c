@@ -143,12 +143,6 @@ struct verdict controls_decide(const struct controls *c, struct bytes target, in
     return v;
 }
 
-static bool overlap(const char *a, const char *b)
-{
-    return allowlist_pattern_matches(a, bytes_text(b)) ||
-           allowlist_pattern_matches(b, bytes_text(a));
-}
-
 static int64_t limit_of(const struct controls *c, const char *target, int64_t now_wall_ms)
 {
     struct verdict v = controls_decide(c, bytes_text(target), now_wall_ms);
@@ -164,7 +158,7 @@ int64_t controls_limit_per_minute(const struct controls *c, const char *pattern,
     for (size_t i = 0; i < c->n; i++) {
         const struct control *control = &c->all[i];
         if (control->op != CONTROL_LIMIT || control->until_wall_ms <= now_wall_ms ||
-            !overlap(control->pattern, pattern))
+            !allowlist_patterns_overlap(control->pattern, pattern))
             continue;
         int64_t rate = rate_per_minute(&control->rate);
         least = least == 0 || rate < least ? rate : least;
@@ -182,7 +176,7 @@ enum control_share controls_paused(const struct controls *c, const char *pattern
             continue;
         if (allowlist_pattern_matches(control->pattern, bytes_text(pattern)))
             return CONTROL_ALL;
-        if (allowlist_pattern_matches(pattern, bytes_text(control->pattern)))
+        if (allowlist_patterns_overlap(control->pattern, pattern))
             share = CONTROL_SOME;
     }
     return share;

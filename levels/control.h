@@ -73,8 +73,8 @@ struct verdict controls_decide(const struct controls *controls, struct bytes tar
                                int64_t now_wall_ms);
 
 /* Returns the lowest rate, in records a minute, that limits a target of this pattern. 0: none. A
-   limit counts if one of the two patterns matches the other one. For a pattern without * the result
-   is the rate of this target, and 0 if it is paused. */
+   limit counts if a target can match both patterns. For a pattern without * the result is the rate
+   of this target, and 0 if it is paused. */
 int64_t controls_limit_per_minute(const struct controls *controls, const char *pattern,
                                   int64_t now_wall_ms);
 
@@ -82,7 +82,7 @@ int64_t controls_limit_per_minute(const struct controls *controls, const char *p
 enum control_share { CONTROL_NONE, CONTROL_SOME, CONTROL_ALL };
 
 /* Returns how many targets of this pattern are paused. ALL: the pattern of a pause matches this
-   one. SOME: this pattern matches that of a pause. For a pattern without * never SOME. */
+   one. SOME: a target can match both. For a pattern without * never SOME. */
 enum control_share controls_paused(const struct controls *controls, const char *pattern,
                                    int64_t now_wall_ms);
 

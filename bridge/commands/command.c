@@ -123,7 +123,7 @@ const struct command COMMANDS[] = {
     {"resume", "TARGETS", 1, 1, NULL, NO_OPTIONS, "end a pause or a limit of targets",
      "Removes the entry with exactly these TARGETS, prints how long waiting records may still "
      "take, "
-     "and\nlists other entries that match. Exits 1 if there is no such entry.\n",
+     "and\nlists other entries that match some of them. Exits 1 if there is no such entry.\n",
      NEEDS_BROKERS, cmd_resume},
     {"limit", "TARGETS RATE", 2, 2, NULL, CONTROL_OPTIONS,
      "limit the rate of deliveries to targets",

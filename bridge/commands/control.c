@@ -136,12 +136,12 @@ static bool is_in_force(const struct controlling *c, const struct control_record
     return record != NULL && record->control.until_wall_ms > c->now_ms;
 }
 
-/* A star of the given pattern is matched by the stars of others. */
+/* Returns whether another entry has an effect on a target of the given pattern. */
 static bool matches_too(const struct controlling *c, const struct control_record *other)
 {
     const char *pattern = other->control.pattern;
     return is_in_force(c, other) && strcmp(pattern, c->pattern) != 0 &&
-           allowlist_pattern_matches(pattern, bytes_text(c->pattern));
+           allowlist_patterns_overlap(pattern, c->pattern);
 }
 
 static int64_t wait_after(const struct controlling *c, const struct control_record *was)
@@ -211,6 +211,20 @@ static void report(const struct controlling *c, const struct outcome *done)
     }
 }
 
+/* A misspelled target would get deliveries in spite of its pause. */
+static void warn_without_target(const struct controlling *c)
+{
+    const struct config *config = c->cli->config;
+    for (size_t i = 0; i < config->targets_n; i++)
+        if (allowlist_patterns_overlap(config->targets[i], c->pattern))
+            return;
+    if (config->targets_n > 0)
+        complain(c->cli, EXIT_DONE,
+                 "warning: no entry of targets matches '%s', so this has no effect on processes "
+                 "with these targets: check the spelling",
+                 c->pattern);
+}
+
 static int put(struct controlling *c, enum control_op op, const struct rate *rate)
 {
     int64_t for_ms = arguments_number(c->cli->arguments, "--for");
@@ -230,9 +244,11 @@ static int put(struct controlling *c, enum control_op op, const struct rate *rat
                         "'delaybridge resume'",
                         CONTROLS_MAX);
     int code = write_entry(c, &record);
-    if (code == EXIT_DONE)
-        report(c, &(struct outcome){.entry = &record, .replaced = replaces ? was : NULL});
-    return code;
+    if (code != EXIT_DONE)
+        return code;
+    report(c, &(struct outcome){.entry = &record, .replaced = replaces ? was : NULL});
+    warn_without_target(c);
+    return EXIT_DONE;
 }
 
 static int remove_entry(struct controlling *c)

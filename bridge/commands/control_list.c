@@ -32,16 +32,10 @@ enum control_share control_list_paused(const struct control_list *list, const ch
             continue;
         if (allowlist_pattern_matches(c->pattern, bytes_text(pattern)))
             return CONTROL_ALL;
-        if (allowlist_pattern_matches(pattern, bytes_text(c->pattern)))
+        if (allowlist_patterns_overlap(c->pattern, pattern))
             share = CONTROL_SOME;
     }
     return share;
-}
-
-static bool overlap(const char *a, const char *b)
-{
-    return allowlist_pattern_matches(a, bytes_text(b)) ||
-           allowlist_pattern_matches(b, bytes_text(a));
 }
 
 /* A record waits for a quarter of the oldest pause that matched its target at its last try. That
@@ -54,7 +48,7 @@ static int64_t oldest_pause_ms(const struct control_list *list, const struct con
         const struct control *other = &list->all[i].control;
         if (other->op == CONTROL_PAUSE && other->at_wall_ms < at_ms &&
             other->until_wall_ms > now_wall_ms - PAUSE_WAIT_MAX_MS &&
-            overlap(other->pattern, was->pattern))
+            allowlist_patterns_overlap(other->pattern, was->pattern))
             at_ms = other->at_wall_ms;
     }
     return at_ms;

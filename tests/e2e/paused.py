@@ -71,6 +71,7 @@ def paused(stage: Stage) -> str:
     refusals(operator)
     facts = [paused_until_resumed(stage, operator, bridges, Watch(port)), limited(stage, operator, Watch(port))]
     replaced(operator)
+    noticed(operator)
     ended(operator)
     others_stay(stage, operator)
     foreign(stage, operator, bridges)
@@ -164,6 +165,19 @@ def replaced(operator: Operator) -> None:
     text = operator.stage.run("pause", "e2e.none", "-c", operator.config).stdout
     require("in place of: e2e.none: limited to 5/s since " in text, f"pause does not show the limit: {text}")
     require(operator.run("resume", "e2e.none")["replaced"] is None, "resume replaces an entry")
+
+
+def noticed(operator: Operator) -> None:
+    """resume shows a pause of a part that is still in force, and pause warns if no entry of targets matches."""
+    operator.run("pause", "*.part")
+    operator.run("pause", "e2e.*")
+    rest = operator.run("resume", "e2e.*")["others"]
+    require([e["targets"] for e in rest] == ["*.part"], f"resume does not show the pause of a part: {rest}")
+    operator.run("resume", "*.part")
+    misspelled = operator.stage.run("pause", "e3e.a", "-c", operator.config)
+    require(misspelled.returncode == 0 and "no entry of targets matches 'e3e.a'" in misspelled.stderr,
+            f"pause of no target: {misspelled.returncode} {misspelled.stderr}")
+    operator.run("resume", "e3e.a")
 
 
 def ended(operator: Operator) -> None:

@@ -57,6 +57,16 @@ Test(control_list, older_pause_of_a_matching_pattern_lengthens_the_bound)
     cr_expect_eq(wait_after(record), 2 * MINUTE, "records may still wait because of it");
 }
 
+Test(control_list, older_pause_of_a_part_lengthens_the_bound)
+{
+    struct control_record *record = add("orders.*", NOW, CONTROL_ENDLESS);
+    add("*.timeout", NOW - 8 * MINUTE, CONTROL_ENDLESS);
+    cr_expect_eq(wait_after(record), 2 * MINUTE);
+    cr_expect_eq(control_list_paused(&list, "orders.*"), CONTROL_ALL);
+    cr_expect_eq(control_list_paused(&list, "bills.*"), CONTROL_SOME);
+    cr_expect_eq(control_list_paused(&list, "bills.*.retry"), CONTROL_NONE);
+}
+
 Test(control_list, pause_that_has_ended_for_long_does_not_lengthen_the_bound)
 {
     struct control_record *record = add("orders", NOW, CONTROL_ENDLESS);

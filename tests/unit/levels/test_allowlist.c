@@ -47,6 +47,51 @@ Test(allowlist, star_matches_any_run)
     cr_expect_not(allows("a*a", "a"));
 }
 
+enum { NAME_MAX = 6 };
+
+/* Writes the text with this number over these characters. The numbers of all texts of up to n
+   characters are below the sum of letters^i for i from 0 to n. Returns the text. */
+static const char *text_of(unsigned number, const char *letters, char out[NAME_MAX + 1])
+{
+    unsigned n = (unsigned)strlen(letters);
+    size_t len = 0;
+    for (unsigned of_len = 1; number >= of_len; of_len *= n, len++)
+        number -= of_len;
+    for (size_t i = 0; i < len; i++, number /= n)
+        out[i] = letters[number % n];
+    out[len] = '\0';
+    return out;
+}
+
+static bool have_common_name(const char *a, const char *b)
+{
+    char name[NAME_MAX + 1];
+    for (unsigned n = 0; n < (1u << (NAME_MAX + 1)) - 1; n++) {
+        text_of(n, "xy", name);
+        if (allowlist_pattern_matches(a, bytes_text(name)) &&
+            allowlist_pattern_matches(b, bytes_text(name)))
+            return true;
+    }
+    return false;
+}
+
+Test(allowlist, patterns_overlap_if_a_name_matches_both)
+{
+    enum { PATTERNS = 1 + 3 + 9 + 27 };
+    char a[NAME_MAX + 1], b[NAME_MAX + 1];
+    for (unsigned i = 1; i < PATTERNS; i++) {
+        for (unsigned k = 1; k < PATTERNS; k++) {
+            text_of(i, "xy*", a);
+            text_of(k, "xy*", b);
+            cr_expect_eq(allowlist_patterns_overlap(a, b), have_common_name(a, b), "%s %s", a, b);
+        }
+    }
+    cr_expect(allowlist_patterns_overlap("orders.*", "*.timeout"));
+    cr_expect(allowlist_patterns_overlap("orders.eu.*.timeout", "orders.*t"));
+    cr_expect_not(allowlist_patterns_overlap("orders.*", "payments.*"));
+    cr_expect_not(allowlist_patterns_overlap("*.timeout", "*.retry"));
+}
+
 Test(allowlist, one_matching_pattern_is_enough)
 {
     static const char *const PATTERNS[] = {"orders.timeout", "payments.*"};

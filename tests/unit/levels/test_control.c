@@ -107,6 +107,8 @@ Test(control, limit_of_a_pattern_is_the_lowest_of_its_targets)
     cr_expect_eq(controls_limit_per_minute(&all, "*", NOW), 60);
     cr_expect_eq(controls_limit_per_minute(&all, "orders.eu", NOW), 18000, "the nearest one");
     cr_expect_eq(controls_limit_per_minute(&all, "bills.*", NOW), 0);
+    limit("*.timeout", 2);
+    cr_expect_eq(controls_limit_per_minute(&all, "bills.*", NOW), 120, "of bills.timeout");
     pause("orders.eu");
     cr_expect_eq(controls_limit_per_minute(&all, "orders.eu", NOW), 0);
 }
@@ -119,6 +121,8 @@ Test(control, pattern_is_paused_in_part_or_as_a_whole)
     cr_expect_eq(controls_paused(&all, "orders.*", NOW), CONTROL_SOME);
     cr_expect_eq(controls_paused(&all, "orders.eu", NOW), CONTROL_ALL);
     cr_expect_eq(controls_paused(&all, "orders.us", NOW), CONTROL_NONE);
+    pause("*.timeout");
+    cr_expect_eq(controls_paused(&all, "bills.*", NOW), CONTROL_SOME, "bills.timeout");
     pause("orders.*");
     cr_expect_eq(controls_paused(&all, "orders.*", NOW), CONTROL_ALL);
     cr_expect_eq(controls_paused(&all, "orders.us", NOW), CONTROL_ALL);
