@@ -38,17 +38,23 @@ enum control_share control_list_paused(const struct control_list *list, const ch
     return share;
 }
 
+/* Returns whether records of a target that an entry matched may still wait because of this one. */
+static bool may_delay(const struct control *other, const struct control *was, int64_t now_wall_ms)
+{
+    return other->op == CONTROL_PAUSE && other->until_wall_ms > now_wall_ms - PAUSE_WAIT_MAX_MS &&
+           allowlist_patterns_overlap(other->pattern, was->pattern);
+}
+
 /* A record waits for a quarter of the oldest pause that matched its target at its last try. That
-   may be a pause of another pattern, and one that has ended since the longest wait. */
+   may be a pause of another pattern, and one that ended within the longest wait. */
 static int64_t oldest_pause_ms(const struct control_list *list, const struct control *was,
                                int64_t now_wall_ms)
 {
     int64_t at_ms = was->at_wall_ms;
-    for (size_t i = 0; i < list->n; i++) {
-        const struct control *other = &list->all[i].control;
-        if (other->op == CONTROL_PAUSE && other->at_wall_ms < at_ms &&
-            other->until_wall_ms > now_wall_ms - PAUSE_WAIT_MAX_MS &&
-            allowlist_patterns_overlap(other->pattern, was->pattern))
+    for (size_t i = 0; i < list->n + list->past_n; i++) {
+        const struct control *other =
+            i < list->n ? &list->all[i].control : &list->past[i - list->n].control;
+        if (other->at_wall_ms < at_ms && may_delay(other, was, now_wall_ms))
             at_ms = other->at_wall_ms;
     }
     return at_ms;

@@ -9,7 +9,7 @@
 
 struct reading {
     struct control_list *list;
-    size_t room, members_room;
+    size_t room, past_room, members_room;
     bool out_of_memory;
 };
 
@@ -44,6 +44,22 @@ static void add(struct reading *reading, const struct control_record *record)
     list->all[list->n++] = *record;
 }
 
+/* A pause ends when another record of its pattern is written. */
+static void note_past(struct reading *reading, const struct control_record *pause,
+                      int64_t ended_wall_ms)
+{
+    struct control_list *list = reading->list;
+    struct control_record *past =
+        grow(reading, list->past, list->past_n, &reading->past_room, sizeof *list->past);
+    if (past == NULL)
+        return;
+    list->past = past;
+    past[list->past_n] = *pause;
+    if (ended_wall_ms >= 0 && ended_wall_ms < pause->control.until_wall_ms)
+        past[list->past_n].control.until_wall_ms = ended_wall_ms;
+    list->past_n++;
+}
+
 static void take_member(struct reading *reading, const struct member *member)
 {
     struct control_list *list = reading->list;
@@ -65,9 +81,12 @@ static void take_member(struct reading *reading, const struct member *member)
     list->members_n += at == list->members_n;
 }
 
-static void take_entry(struct reading *reading, const struct control_record *record)
+static void take_entry(struct reading *reading, const struct control_record *record,
+                       int64_t written_wall_ms)
 {
     struct control_record *same = control_list_find(reading->list, record->control.pattern);
+    if (same != NULL && same->control.op == CONTROL_PAUSE)
+        note_past(reading, same, written_wall_ms);
     if (same != NULL)
         drop(reading->list, same);
     if (!record->is_removed)
@@ -86,7 +105,7 @@ static bool take(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
     if (control_key_is_of_process(key) && member_read(key, value, &member) == 0)
         take_member(reading, &member);
     else if (control_record_read(key, value, &record, &why) == 0)
-        take_entry(reading, &record);
+        take_entry(reading, &record, rd_kafka_message_timestamp(message, NULL));
     else
         reading->list->foreign++;
     return !reading->out_of_memory;
@@ -112,6 +131,7 @@ int control_topic_read(rd_kafka_t *rk, const char *topic, int timeout_ms, struct
 void control_list_deinit(struct control_list *list)
 {
     free(list->all);
+    free(list->past);
     free(list->members);
     *list = (struct control_list){0};
 }

@@ -14,6 +14,9 @@
 struct control_list {
     struct control_record *all; /* owned */
     size_t n;
+    struct control_record *past; /* owned: pauses that were removed or replaced, as far as the topic
+                                    still has them. until_wall_ms: at the latest then */
+    size_t past_n;
     struct member *members; /* owned */
     size_t members_n;
     size_t foreign; /* other records */

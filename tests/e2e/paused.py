@@ -208,6 +208,9 @@ def others_stay(stage: Stage, operator: Operator) -> None:
     bound = operator.run("resume", "e2e.z1")["longest_wait_ms"]
     require(bound > 10_000, f"resume prints {bound} ms, and the pause of e2e.z* is much older")
     require(operator.run("resume", "e2e.z*")["removed"], "the older pause is not removed")
+    operator.run("pause", "e2e.z*")
+    bound = operator.run("resume", "e2e.z*")["longest_wait_ms"]
+    require(bound > 10_000, f"resume prints {bound} ms, and records may still wait because of the earlier pause")
     require(len(entry_records(stage, "e2e.ended")) == 1, "the entry of another operator was removed")
 
 

@@ -75,6 +75,20 @@ Test(control_list, pause_that_has_ended_for_long_does_not_lengthen_the_bound)
     cr_expect_eq(wait_after(record), PAUSE_WAIT_MIN_MS);
 }
 
+Test(control_list, earlier_pause_of_the_pattern_lengthens_the_bound)
+{
+    struct control_record past = {.control = {.pattern = "orders",
+                                              .op = CONTROL_PAUSE,
+                                              .at_wall_ms = NOW - 10 * HOUR,
+                                              .until_wall_ms = NOW - MINUTE}};
+    struct control_record *record = add("orders", NOW - SECOND, CONTROL_ENDLESS);
+    list.past = &past;
+    list.past_n = 1;
+    cr_expect_eq(wait_after(record), PAUSE_WAIT_MAX_MS);
+    past.control.until_wall_ms = NOW - PAUSE_WAIT_MAX_MS;
+    cr_expect_eq(wait_after(record), PAUSE_WAIT_MIN_MS, "its records have come");
+}
+
 Test(control_list, entries_that_have_ended_do_not_count)
 {
     char pattern[32];
