@@ -325,6 +325,8 @@ static int look(struct view *view, rd_kafka_t *rk)
 {
     struct error error;
     view->offsets.config = view->cli->config;
+    /* Reading takes up to seconds, in which records that were not overdue would become so. */
+    view->now_ms = clock_wall_ms();
     int err = offsets_read(&view->offsets, rk, view->cli->timeout_ms, &error);
     if (err == 0) {
         view->heads = heads_read(&view->offsets, rk, view->cli->timeout_ms, &error);
@@ -334,7 +336,6 @@ static int look(struct view *view, rd_kafka_t *rk)
         err = look_for_open(view, &error);
     if (err == 0)
         err = look_for_control(view, rk, &error);
-    view->now_ms = clock_wall_ms();
     if (err == 0)
         print_view(view);
     free(view->heads);
