@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The documents are consistent with themselves and with the program: links lead to files and headings, and
-each block has a language. Each command is run or marked, and its options exist. Each configuration is accepted. Each
-script that a page names is executable. No page or cell is too long.
+each block has a language. Each command is run or marked, and its options exist. Each configuration is accepted. No page
+or cell is too long.
 
   documents.py DELAYBRIDGE"""
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -26,7 +25,6 @@ LINES_MAX = {"README.md": 180, "ARCHITECTURE.md": 220}
 LINES_OF_A_DECISION = 40
 WORDS_OF_A_CELL = 55
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
-CALLED = re.compile(r"`((?:tests|deploy|docs)/[\w/.-]+\.(?:py|sh))[ `]")
 SCRIPTS = {"kafka-topics.sh", "kafka-console-consumer.sh", "kafka-consumer-groups.sh", "kafka-acls.sh", "kafka-configs.sh",
            "kafka-transactions.sh", "kafka-leader-election.sh", "kafka-reassign-partitions.sh"}
 
@@ -80,13 +78,6 @@ def faults_of_reach() -> list[str]:
         if f"({Path(page).relative_to(index)})" not in (ROOT / index / "README.md").read_text():
             faults.append(f"{index}/README.md: no link to {page}")
     return faults
-
-
-def faults_of_scripts(page: str) -> list[str]:
-    """A script that a page names can be called as it stands there."""
-    called = [name for name in CALLED.findall(without_blocks(page)) if (ROOT / name).is_file()]
-    return [f"{page}: {name} is not executable" for name in called
-            if (ROOT / name).read_text().startswith("#!") and not os.access(ROOT / name, os.X_OK)]
 
 
 def faults_of_symptoms() -> list[str]:
@@ -193,7 +184,6 @@ def faults_of_configuration(block: Block, program: Program, where: str) -> list[
 def main() -> int:
     program = Program(sys.argv[1])
     faults = [fault for page in listed() for fault in faults_of_links(page)]
-    faults += [fault for page in listed() for fault in faults_of_scripts(page)]
     faults += faults_of_reach() + faults_of_symptoms() + faults_of_live_keys(program)
     for page in PAGES:
         faults += faults_of_size(page) + faults_of_commands(page, program)
