@@ -163,6 +163,15 @@ void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_wall_ms)
     wheel_add(&b->wheel, &p->node, at_wall_ms);
 }
 
+static void count_hop(struct bridge *b)
+{
+    if (list_is_empty(&b->ready[READY_HOPS])) {
+        b->hops_since_mono_ms = b->now.mono_ms;
+        b->hops_since_n = 0;
+    }
+    b->hops_since_n++;
+}
+
 /* An entry is sent with deliveries, because the sender of its cancel waits for it. So are events.
  */
 static void make_ready(struct bridge *b, struct parcel *p, bool first)
@@ -183,8 +192,8 @@ static void make_ready(struct bridge *b, struct parcel *p, bool first)
     }
     if (cancel_table_is_used(b, p) && !p->hashed)
         cancel_table_hash(b, p);
-    if (hop && list_is_empty(&b->ready[READY_HOPS]))
-        b->hops_since_mono_ms = b->now.mono_ms;
+    if (hop)
+        count_hop(b);
     /* The outcome of a dead letter is committed before another record can break a transaction. */
     struct list *ready = &b->ready[hop ? READY_HOPS : READY_DELIVERIES];
     if (letter || first)

@@ -332,6 +332,7 @@ struct bridge {
     struct wheel wheel;   /* WAITING parcels */
     struct list ready[READY_N];
     int64_t hops_since_mono_ms; /* the first of the hops became ready */
+    size_t hops_since_n;        /* as many became ready since then */
     size_t in_flight;           /* parcels */
     size_t revoked;             /* parcels in flight that are not OWNED */
 

@@ -46,11 +46,23 @@ static bool is_full(const struct txn *t)
     return t->n >= TXN_RECORDS_MAX || t->bytes >= TXN_BYTES_MAX;
 }
 
+/* A transaction of hops has most partitions of the bridge, so deliveries wait for it longer than
+   for others. While hops are few, they wait for more of them, but at most for half of the shortest
+   stay in a level. */
+static int64_t hops_wait_ms(const struct bridge *b)
+{
+    const struct ladder *ladder = &b->config.ladder;
+    int64_t wait_ms = (ladder->level_ms[0] - ladder->slack_ms) / 2;
+    if (b->hops_since_n >= TXN_HOPS_FEW || wait_ms < TXN_HOPS_MS)
+        return TXN_HOPS_MS;
+    return wait_ms < TXN_HOPS_MAX_MS ? wait_ms : TXN_HOPS_MAX_MS;
+}
+
 /* Returns whether hops may wait. Dead letters, which come first in the list, may not. */
 static bool hops_have_time(const struct bridge *b)
 {
     const struct link *first = list_first(&b->ready[READY_HOPS]);
-    return b->now.mono_ms - b->hops_since_mono_ms < TXN_HOPS_MS &&
+    return b->now.mono_ms - b->hops_since_mono_ms < hops_wait_ms(b) &&
            b->pools.buffered_bytes < b->config.memory_bytes / 8 &&
            list_item(first, const struct parcel, link)->dead_letter == NULL;
 }
@@ -155,7 +167,7 @@ int64_t txn_wait_ms(const struct bridge *b)
         return BRIDGE_WAIT_MAX_MS;
     if (t->n == 0 && list_is_empty(&b->ready[READY_HOPS]))
         return BRIDGE_WAIT_MAX_MS;
-    int64_t end_mono_ms = t->n > 0 ? over_mono_ms(b) : b->hops_since_mono_ms + TXN_HOPS_MS;
+    int64_t end_mono_ms = t->n > 0 ? over_mono_ms(b) : b->hops_since_mono_ms + hops_wait_ms(b);
     int64_t left_ms = end_mono_ms - b->now.mono_ms;
     /* 0 or less: the port has just refused a hop, or an event that belongs to the transaction. */
     return left_ms > 0 ? left_ms : BRIDGE_WAIT_MAX_MS;

@@ -10,11 +10,13 @@ struct queue;
 struct target;
 
 enum {
-    TXN_AGE_MS = 5,       /* open at least, so that records share it */
-    TXN_AGE_MAX_MS = 100, /* open at most, even if more records are due */
-    TXN_SILENT_MS = 3000, /* a longer silence is blamed on its targets */
-    TXN_LISTEN_MS = 500,  /* after this silence, and then as often, a silent target is looked up */
-    TXN_HOPS_MS = 100,    /* hops wait for each other, so that they need few transactions */
+    TXN_AGE_MS = 5,        /* open at least, so that records share it */
+    TXN_AGE_MAX_MS = 100,  /* open at most, even if more records are due */
+    TXN_SILENT_MS = 3000,  /* a longer silence is blamed on its targets */
+    TXN_LISTEN_MS = 500,   /* after this silence, and then as often, a silent target is looked up */
+    TXN_HOPS_MS = 100,     /* hops wait for each other, so that they need few transactions */
+    TXN_HOPS_MAX_MS = 500, /* while they are few, they wait longer (transaction.c) */
+    TXN_HOPS_FEW = 500,
     TXN_RECORDS_MAX = 60000,
     TXN_BYTES_MAX = 32 << 20,
     NOTES_MAX = 256

@@ -407,7 +407,7 @@ void a_record_behind_an_open_transaction_keeps_its_cancel(struct world *w)
     story_pass(w, 500);
     w->knobs.hold_commits = true;
     struct request *r = ask_named(w, "k", NULL, 50000);
-    story_pass(w, 300);
+    story_pass(w, 700); /* its hop is stored, and not committed */
     w->knobs.commit_fails = 10000;
     w->knobs.hold_commits = false;
     process_crash(&w->processes[0]);

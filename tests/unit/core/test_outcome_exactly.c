@@ -60,7 +60,7 @@ static struct parcel *hop(void)
 {
     struct parcel *p = fixture_parcel(SLOT_SCHEDULE, next_offset(), fx.b->now.wall_ms + HOUR_MS);
     parcel_ready(fx.b, p);
-    fx.b->hops_since_mono_ms -= TXN_HOPS_MS; /* hops have waited long enough */
+    fx.b->hops_since_mono_ms -= TXN_HOPS_MAX_MS; /* hops have waited long enough */
     forward_serve(fx.b);
     cr_assert_eq(p->state, PARCEL_IN_FLIGHT);
     return p;

@@ -139,14 +139,60 @@ Test(transaction, first_record_decides_the_kind_of_all)
     cr_expect_not(is_for_hops());
 }
 
-Test(transaction, deliveries_come_first_while_hops_have_time)
+static void expect_hops_wait(int64_t wait_ms)
 {
-    parcel_ready(fx.b, hop());
-    cr_expect_not(is_for_hops());
-    fixture_pass(TXN_HOPS_MS - 1);
+    fixture_pass(wait_ms - 1);
     cr_expect_not(is_for_hops());
     fixture_pass(1);
     cr_expect(is_for_hops());
+}
+
+static void set_shortest_stay(int64_t stay_ms)
+{
+    fx.b->config.ladder.level_ms[0] = fx.b->config.ladder.slack_ms + stay_ms;
+}
+
+Test(transaction, deliveries_come_first_while_hops_have_time)
+{
+    set_shortest_stay(HOUR_MS);
+    parcel_ready(fx.b, hop());
+    expect_hops_wait(TXN_HOPS_MAX_MS);
+}
+
+Test(transaction, hops_wait_for_half_of_the_shortest_stay_at_most)
+{
+    set_shortest_stay(2 * (TXN_HOPS_MS + 20));
+    parcel_ready(fx.b, hop());
+    expect_hops_wait(TXN_HOPS_MS + 20);
+}
+
+Test(transaction, hops_of_short_levels_wait_for_each_other_nevertheless)
+{
+    set_shortest_stay(TXN_HOPS_MS / 2);
+    parcel_ready(fx.b, hop());
+    expect_hops_wait(TXN_HOPS_MS);
+}
+
+Test(transaction, many_hops_wait_no_longer_than_they_need)
+{
+    set_shortest_stay(HOUR_MS);
+    fx.b->config.memory_bytes = INT64_MAX;
+    for (int n = 0; n < TXN_HOPS_FEW; n++)
+        parcel_ready(fx.b, hop());
+    expect_hops_wait(TXN_HOPS_MS);
+}
+
+Test(transaction, hops_that_left_are_not_counted)
+{
+    set_shortest_stay(HOUR_MS);
+    fx.b->config.memory_bytes = INT64_MAX;
+    for (int n = 0; n < TXN_HOPS_FEW; n++) {
+        struct parcel *p = hop();
+        parcel_ready(fx.b, p);
+        parcel_wait(fx.b, p, p->until_wall_ms);
+    }
+    parcel_ready(fx.b, hop());
+    expect_hops_wait(TXN_HOPS_MAX_MS);
 }
 
 Test(transaction, hops_do_not_wait_when_the_budget_is_used)
@@ -168,7 +214,7 @@ Test(transaction, hops_and_deliveries_take_turns)
 {
     parcel_ready(fx.b, hop());
     parcel_ready(fx.b, delivery());
-    fixture_pass(TXN_HOPS_MS);
+    fixture_pass(TXN_HOPS_MAX_MS);
     txn()->took = READY_DELIVERIES;
     cr_expect(is_for_hops());
     txn()->took = READY_HOPS;
@@ -225,11 +271,12 @@ Test(transaction, transaction_ends_to_prove_the_ownership_of_lanes)
 
 Test(transaction, empty_transaction_waits_for_the_hops)
 {
+    set_shortest_stay(HOUR_MS);
     cr_expect_eq(txn_wait_ms(fx.b), BRIDGE_WAIT_MAX_MS);
     parcel_ready(fx.b, hop());
     fixture_pass(40);
-    cr_expect_eq(txn_wait_ms(fx.b), TXN_HOPS_MS - 40);
-    fixture_pass(TXN_HOPS_MS);
+    cr_expect_eq(txn_wait_ms(fx.b), TXN_HOPS_MAX_MS - 40);
+    fixture_pass(TXN_HOPS_MAX_MS);
     cr_expect_eq(txn_wait_ms(fx.b), BRIDGE_WAIT_MAX_MS, "the port refused a record");
 }
 
