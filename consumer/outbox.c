@@ -52,7 +52,7 @@ static int64_t gathers_for_ms(const struct outbox *o, const struct outbox_limits
 
 bool outbox_is_open(const struct outbox *o, const struct outbox_limits *limits, int64_t now_mono_ms)
 {
-    if (!list_is_empty(&o->held))
+    if (!list_is_empty(&o->held) || limits->gathers_turn)
         return false;
     if ((o->streaming && !has_one_request(o, limits, now_mono_ms)) ||
         client_gathers(o, limits, now_mono_ms))

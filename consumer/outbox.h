@@ -17,13 +17,18 @@
    streams with one_request. Then request_bytes limits the batches that are stored, whatever the
    client's own limit is.
 
+   A transaction of hops gets all of its records in one turn. So its partitions gather for the turn:
+   each record is held until the next one, and all of them form one batch. Otherwise the first ones
+   would be sent without the others.
+
    Each request costs a broker and each replica as much as dozens of records. So a busy partition
    gathers: it begins at most one batch in each period of gather_ms. Records that arrive meanwhile
    share the next batch. The periods of all partitions begin together, so that their batches share
    requests. A partition is busy if it sent OUTBOX_BUSY_N records within OUTBOX_WINDOW_MS. At a
    lower rate no record waits, since it would wait for few others.
 
-   While no record is held, a record goes to the client at once
+   While no record is held, and the partition does not gather for the turn, a record goes to the
+   client at once
      - if no record is in flight, or fewer than OUTBOX_SINGLES and the client does not linger, and
        the partition does not gather;
      - if the client still gathers the batch, by its linger;
@@ -48,6 +53,7 @@ enum { OUTBOX_SINGLES = 4, OUTBOX_SLOW_MS = 50, OUTBOX_BUSY_N = 20, OUTBOX_WINDO
 struct outbox_limits {
     int gather_ms;        /* period in which one batch of a busy partition begins; 0: none */
     int linger_ms;        /* linger.ms of the client */
+    bool gathers_turn;    /* the records of a turn form one batch */
     size_t batch_bytes;   /* held records of this size form a full batch */
     size_t request_bytes; /* size of the largest request of the client */
     bool one_request; /* the client has one request at most, even if acknowledgements are fast */

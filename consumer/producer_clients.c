@@ -129,7 +129,7 @@ static struct outbox_limits level_limits_of(struct outbox_limits limits, enum ro
     enum { LEVEL_BATCH_BYTES = 256 << 10 };
     if (role < FIRST)
         return limits;
-    limits.one_request = true;
+    limits.one_request = limits.gathers_turn = true;
     if (limits.request_bytes > LEVEL_BATCH_BYTES)
         limits.request_bytes = LEVEL_BATCH_BYTES;
     return limits;

@@ -13,6 +13,8 @@ static const struct outbox_limits lingering = {
     .linger_ms = 20, .batch_bytes = 1000, .request_bytes = 2000};
 static const struct outbox_limits gathering = {
     .gather_ms = 5, .linger_ms = 0, .batch_bytes = 1000, .request_bytes = 2000};
+static const struct outbox_limits by_turn = {
+    .gathers_turn = true, .linger_ms = 1, .batch_bytes = 1000, .request_bytes = 2000};
 static struct outbox_item items[64];
 
 static struct outbox_item *item(int n)
@@ -54,6 +56,23 @@ Test(outbox, records_join_the_batch_that_the_client_gathers)
     send(&o, &lingering, OUTBOX_SINGLES + 1);
     cr_assert(outbox_is_open(&o, &lingering, 9));
     cr_assert_not(outbox_is_open(&o, &lingering, 10));
+}
+
+Test(outbox, records_of_a_turn_form_one_batch_if_the_partition_gathers_for_it)
+{
+    struct outbox o;
+    outbox_init(&o);
+    cr_assert_not(outbox_is_open(&o, &by_turn, 0), "the client would get the first one alone");
+    for (int n = 0; n < OUTBOX_SINGLES + 1; n++)
+        outbox_hold(&o, item(n));
+    cr_assert(outbox_batch_is_due(&o, &by_turn, 0), "in the next turn, whenever it is");
+    for (int n = 0; n < OUTBOX_SINGLES + 1; n++) {
+        cr_assert(outbox_batch_takes(&o, &by_turn, 0));
+        outbox_take(&o, &items[n]);
+        send(&o, &by_turn, 1);
+    }
+    cr_assert_not(outbox_is_open(&o, &by_turn, 0));
+    outbox_check(&o);
 }
 
 Test(outbox, held_records_go_in_order_when_nothing_is_in_flight)
