@@ -17,9 +17,9 @@
    streams with one_request. Then request_bytes limits the batches that are stored, whatever the
    client's own limit is.
 
-   A transaction of hops gets all of its records in one turn. So its partitions gather for the turn:
-   each record is held until the next one, and all of them form one batch. Otherwise the first ones
-   would be sent without the others.
+   A transaction of hops gets most of its records at once. So its partitions gather for the turn.
+   Each record is held until the client's reports are read next. All that are held by then form one
+   batch. Otherwise the first ones would be sent without the others.
 
    Each request costs a broker and each replica as much as dozens of records. So a busy partition
    gathers: it begins at most one batch in each period of gather_ms. Records that arrive meanwhile

@@ -250,9 +250,6 @@ static const struct setting for_transactions[] = {
     {"transaction.timeout.ms", "10000"},
     {"message.timeout.ms", "8000"}, /* a transaction waits for its slowest record */
     {"linger.ms", "1"},
-    /* A transaction ends with its last acknowledgement, so it does not matter which of its requests
-       waits at the broker. With one in flight, the broker would wait for the client. */
-    {IN_FLIGHT, "5"},
     {"retry.backoff.ms", "1"},
 };
 
