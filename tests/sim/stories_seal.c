@@ -415,7 +415,7 @@ void a_record_behind_an_open_transaction_keeps_its_cancel(struct world *w)
     w->knobs.commit_fails = 0;
     w->ghosts_until = 0; /* the group does not wait for the one that died */
     restart(w);
-    story_pass(w, 200);
+    story_pass(w, 600); /* its successor stores another one behind it */
     cancel_of(w, "k", NULL);
     story_pass(w, 60000);
     expect(w, r->voided > 0 && r->delivered == 0);
