@@ -256,7 +256,10 @@ int64_t producer_wait_ms(const struct producer *p)
     for (const struct link *l = list_first(&p->pending); l != NULL;
          l = list_after(&p->pending, l)) {
         const struct route *route = list_item(l, const struct route, link);
-        const struct outbox_limits *limits = limits_of(p, route, first_held(route)->role);
+        enum role role = first_held(route)->role;
+        if (p->txn.failing && !producer_is_apart(p, role))
+            continue; /* its client accepts no record. The purge that follows drops them */
+        const struct outbox_limits *limits = limits_of(p, route, role);
         int64_t wait_ms = outbox_wait_ms(&route->outbox, limits, p->turn_mono_ms);
         if (wait_ms < least_ms)
             least_ms = wait_ms;
