@@ -16,7 +16,7 @@ enum {
     TXN_LISTEN_MS = 500,   /* after this silence, and then as often, a silent target is looked up */
     TXN_HOPS_MS = 100,     /* hops wait for each other, so that they need few transactions */
     TXN_HOPS_MAX_MS = 500, /* while they are few, they wait longer (transaction.c) */
-    TXN_HOPS_FEW = 500,
+    TXN_HOPS_FEW = 500,    /* as many are no longer few */
     TXN_RECORDS_MAX = 60000,
     TXN_BYTES_MAX = 32 << 20,
     NOTES_MAX = 256
