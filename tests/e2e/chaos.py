@@ -28,7 +28,7 @@ INSTANCE = {"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": "chaos-1"}
 CLOCKS_MS = (-4000, -1000, 0, 1000, 5000)
 # The effect of a pause may wait for a new leader of the topic of control.
 MARGINS = Margins(effect_ms=8000, behind_ms=-min(CLOCKS_MS), ahead_ms=max(CLOCKS_MS), late_ms=60_000)
-PAUSED, LIMITED = "e2e.c", ("e2e.b", 10)
+PAUSED, LIMITED = "e2e.c", ("e2e.b", 20)
 
 
 class Hand(threading.Thread):
@@ -231,7 +231,7 @@ def chaos(stage: Stage) -> str:
     settled = settle(stage, trace, 180, of_writer(stage.proxy.evidence.writer, {"bridge-1": clock.showed}), ("bridge-1",),
                      withheld=(PAUSED, LIMITED[0]))
     report = settled.report
-    held = judge_acts(acts, list(stage.collector.seen), MARGINS)
+    held = judge_acts(acts, list(stage.collector.seen), stage.acked_ms(), MARGINS)
     require(not held.faults, f"{len(held.faults)} deliveries in spite of a pause or a limit: {held.faults[:3]}")
     require(held.held, f"no delivery waited for the end of a pause: {held.line()}")
     stage.totals = totals(settled, hands[0].count + hands[1].count, len(stage.proxy.generations) - 1)

@@ -76,7 +76,7 @@ def paused(stage: Stage) -> str:
     others_stay(stage, operator)
     foreign(stage, operator, bridges)
     line = judge(stage.verify(timeout=60), 0 if stage.exactly_once else None)
-    verdict = judge_acts(operator.acts, list(stage.collector.seen), Margins())
+    verdict = judge_acts(operator.acts, list(stage.collector.seen), stage.acked_ms(), Margins())
     require_prompt(not verdict.faults, f"{verdict.faults[:3]}")
     return " | ".join((line, verdict.line(), *facts))
 

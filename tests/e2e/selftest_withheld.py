@@ -33,9 +33,10 @@ def history() -> list[Seen]:
 class Withheld(unittest.TestCase):
     def setUp(self):
         self.seen, self.margins = history(), Margins()
+        self.acked = {one.header("dlb-source"): 80_000 for one in self.seen}
 
     def verdict(self):
-        return judge_acts([PAUSE, LIMIT], self.seen, self.margins)
+        return judge_acts([PAUSE, LIMIT], self.seen, self.acked, self.margins)
 
     def found(self, *words: str):
         faults = self.verdict().faults
@@ -74,10 +75,16 @@ class Withheld(unittest.TestCase):
 
     def test_delivery_after_the_bound(self):
         late = LIFTED + BOUND + 1000
+        self.acked |= {b"schedule/0/9000": 90_000, b"schedule/0/9001": LIFT - 1}
         self.seen.append(delivery(9000, "e2e.c", 110_000, late, late - 2))
         self.found()
         self.seen.append(delivery(9001, "e2e.c", 110_000, late, late + 1))
         self.found("the command printed 9500 ms")
+
+    def test_time_in_a_pause_of_a_request_that_was_written_later(self):
+        self.acked[b"schedule/0/9000"] = LIFT
+        self.seen += [delivery(n, "e2e.c", 110_000, LIFTED + 60_000) for n in (9000, 9001)]  # one was not acknowledged
+        self.found()
 
     def test_other_targets_are_not_judged(self):
         self.seen.append(delivery(9000, "e2e.a", 110_000, 110_000))

@@ -20,7 +20,7 @@ from markers import decides_twice, doubled_by_brokers, read_log, was_decided_twi
 from processes import Bridge, Kafka
 from proxy import Proxy
 from schemas import faults_of_command
-from verifier import Doubts, Report, verify
+from verifier import Doubts, Report, source_of, verify
 
 TARGETS = {"e2e.a": 6, "e2e.b": 3, "e2e.c": 1}
 LANES = 8
@@ -171,6 +171,10 @@ class Stage:
         return Sending(sender or self.sender, make, count, rate)
 
     # Judgment.
+
+    def acked_ms(self) -> dict[bytes | None, float]:
+        """Returns when each request was acknowledged, by its dlb-source."""
+        return {source_of(request, self.schedule): request.acked_at * 1000 for request in self.sender.journal}
 
     def verify(self, journal: list[Request] | None = None, timeout: float = 60, hops: list[Seen] | None = None,
                **more) -> Report:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from contract import Seen
 
 BUCKET_S = 1  # a limit may save up so much of its rate
+NEVER = float("inf")
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,17 @@ def first_ones(delivered: list[Seen], target: str) -> list[Seen]:
     return list(first.values())
 
 
-def judge_pause(verdict: Verdict, act: Act, seen: list[Seen], margins: Margins) -> None:
-    """No delivery within the pause. A record that was due then comes within the bound after it."""
+def judge_pause(verdict: Verdict, act: Act, seen: list[Seen], acked: dict[bytes | None, float],
+                margins: Margins) -> None:
+    """No delivery within the pause. A record that waited in it comes within the bound after it. A record did not wait if its
+    request was written after the pause, and perhaps not if it has no acknowledgement."""
     begin, end = act.set_ms + margins.effect_ms, act.lift_ms
     for one in seen:
         where = f"{(one.header('dlb-source') or b'').decode()} to {act.target}"
         if begin + margins.ahead_ms <= one.timestamp_ms < end - margins.behind_ms:
             verdict.faults.append(f"{where} was sent {one.timestamp_ms - act.set_ms:.0f} ms after a pause was set, which lasted "
                                   f"{end - act.set_ms:.0f} ms")
-        elif begin <= due_of(one) < end and one.received_ms >= end:
+        elif begin <= max(due_of(one), acked.get(one.header("dlb-source"), NEVER)) < end <= one.received_ms:
             verdict.held += 1
             if one.received_ms > act.lifted_ms + act.bound_ms + margins.late_ms:
                 verdict.faults.append(f"{where} came {one.received_ms - act.lifted_ms:.0f} ms after a pause was lifted, and "
@@ -84,12 +87,13 @@ def judge_limit(verdict: Verdict, act: Act, rate: float, seen: list[Seen], margi
                 return
 
 
-def judge_acts(acts: list[Act], delivered: list[Seen], margins: Margins) -> Verdict:
+def judge_acts(acts: list[Act], delivered: list[Seen], acked: dict[bytes | None, float], margins: Margins) -> Verdict:
+    """acked: when each request was acknowledged, by its dlb-source, by the clock of this machine."""
     verdict = Verdict()
     for act in acts:
         seen = first_ones(delivered, act.target)
         if act.rate is None:
-            judge_pause(verdict, act, seen, margins)
+            judge_pause(verdict, act, seen, acked, margins)
         else:
             judge_limit(verdict, act, act.rate, seen, margins)
     return verdict
