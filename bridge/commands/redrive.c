@@ -14,30 +14,6 @@
 
 enum { POLL_MS = 100, BATCH_POLL_MS = 20 };
 
-int redrive_out_of_memory(const struct redriving *r)
-{
-    return complain(r->cli, EXIT_INTERNAL, "out of memory");
-}
-
-/* Returns the exit code of an error of Kafka. After a part was sent, the command can be repeated.
- */
-static int fail(const struct redriving *r, int code, const struct error *error)
-{
-    redrive_view_clear(&r->view);
-    if (code != EXIT_UNREACHABLE || r->view.tally.n == 0 || r->view.dry_run)
-        return complain(r->cli, code, "%s", error->text);
-    return complain(r->cli, EXIT_PARTIAL, "%s: run the command again, it continues", error->text);
-}
-
-int redrive_failed(const struct redriving *r, int err, const struct error *error)
-{
-    return fail(r,
-                err == ERR_CONFIG      ? EXIT_CONFIG
-                : err == ERR_NO_MEMORY ? EXIT_INTERNAL
-                                       : EXIT_UNREACHABLE,
-                error);
-}
-
 /* Judges the reports of the batch. Returns EXIT_DONE if each record is stored or skipped. */
 static int judge_reports(struct redriving *r)
 {
@@ -55,7 +31,7 @@ static int judge_reports(struct redriving *r)
         else if (code == EXIT_DONE)
             code = connect_exit_of(r->batch->rk, item->err, &error);
     }
-    return code == EXIT_DONE ? EXIT_DONE : fail(r, code, &error);
+    return code == EXIT_DONE ? EXIT_DONE : redrive_ended_by(r, code, &error);
 }
 
 /* Waits for the acknowledgements of the batch and commits the progress. Every record that was read

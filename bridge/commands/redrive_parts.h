@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* redrive_parts: one run of delaybridge redrive, for its files. redrive.c reads dead letters and
-   keeps the progress, and redrive_take.c decides about each of them. */
+   keeps the progress, and redrive_take.c decides about each of them. redrive_failed.c prints
+   why a run ends early. */
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_REDRIVE_PARTS_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_REDRIVE_PARTS_H
 
@@ -37,8 +38,10 @@ struct redriving {
    Returns EXIT_DONE if the record is decided, else an exit code after it has printed the reason. */
 int redrive_take(struct redriving *r, const struct dead_item *item) must_check;
 
-/* Print the reason why the run ends, and return its exit code. */
+/* Print the reason why the run ends, and return its exit code. After a part was sent, an error of
+   Kafka says that the command can be repeated. */
 int redrive_out_of_memory(const struct redriving *r);
 int redrive_failed(const struct redriving *r, int err, const struct error *error);
+int redrive_ended_by(const struct redriving *r, int code, const struct error *error);
 
 #endif
