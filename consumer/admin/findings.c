@@ -1,8 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of findings of a check. */
-#include "consumer/admin/topics.h"
+#include "bridge/base/memory.h"
+#include "consumer/admin/topics_survey.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+void finding_add(struct findings *findings, enum finding_kind kind, const char *topic, char *fix,
+                 const char *sentence, ...)
+{
+    findings->items =
+        memory_or_end(realloc(findings->items, (findings->n + 1) * sizeof *findings->items));
+    struct finding *item = &findings->items[findings->n++];
+    *item = (struct finding){.kind = kind, .topic = memory_or_end(strdup(topic)), .fix = fix};
+    va_list arguments;
+    va_start(arguments, sentence);
+    int len = vasprintf(&item->sentence, sentence, arguments);
+    va_end(arguments);
+    memory_or_end(len < 0 ? NULL : item->sentence);
+}
 
 int findings_count(const struct findings *findings, enum finding_kind kind)
 {

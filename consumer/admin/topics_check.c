@@ -11,20 +11,6 @@
 
 #define RUN_APPLY "run 'delaybridge topics apply'"
 
-void finding_add(struct findings *findings, enum finding_kind kind, const char *topic, char *fix,
-                 const char *sentence, ...)
-{
-    findings->items =
-        memory_or_end(realloc(findings->items, (findings->n + 1) * sizeof *findings->items));
-    struct finding *item = &findings->items[findings->n++];
-    *item = (struct finding){.kind = kind, .topic = memory_or_end(strdup(topic)), .fix = fix};
-    va_list arguments;
-    va_start(arguments, sentence);
-    int len = vasprintf(&item->sentence, sentence, arguments);
-    va_end(arguments);
-    memory_or_end(len < 0 ? NULL : item->sentence);
-}
-
 __attribute__((format(printf, 1, 2))) static char *words(const char *format, ...)
 {
     char *text;

@@ -1,40 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The key topic_settings: the rules that it replaces, the consequences of its values, and the
-   advice when a broker refuses one. */
+/* The key topic_settings: the consequences of its values, and the advice when a broker refuses
+   one. */
 #include "bridge/config/topic_settings.h"
 #include "consumer/admin/topics_survey.h"
 #include "levels/counted.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Returns whether topic_settings applies to the topic. An existing schedule topic belongs to its
-   producers. */
-static bool takes_overrides(const struct topic_seen *topic)
-{
-    return topic->kind != TOPIC_TARGET && !(topic->kind == TOPIC_SCHEDULE && topic->partitions > 0);
-}
-
-size_t topic_rules(const struct topic_seen *topic, const struct config *config,
-                   struct topic_rule rules[TOPIC_RULES_MAX])
-{
-    size_t own = topic_rules_own(topic, rules), n = 0;
-    if (!takes_overrides(topic))
-        return own;
-    for (size_t i = 0; i < own; i++)
-        if (config_topic_override(config, rules[i].name) == NULL)
-            rules[n++] = rules[i];
-    for (size_t i = 0; i < config->topic_overrides_n; i++)
-        if (config->topic_overrides[i].value != NULL)
-            rules[n++] = (struct topic_rule){
-                .name = config->topic_overrides[i].name,
-                .value = config->topic_overrides[i].value,
-                .how = RULE_CHOSEN,
-                .kind = FINDING_WARN,
-                .why = "topic_settings says so",
-            };
-    return n;
-}
 
 /* Returns the consequence of a value that the bridge would not choose, or else the reason of the
    rule. */
@@ -67,7 +39,7 @@ static bool breaks(const struct topic_seen *topic, const struct topic_override *
 {
     struct topic_rule rules[TOPIC_RULES_MAX];
     const char *value = value_of(topic, override);
-    size_t n = value == NULL || !takes_overrides(topic) ? 0 : topic_rules_own(topic, rules);
+    size_t n = value == NULL || !topic_takes_overrides(topic) ? 0 : topic_rules_own(topic, rules);
     for (size_t i = 0; i < n; i++) {
         bool complies = value[0] == '\0' && rules[i].late; /* Kafka's default applies */
         if (strcmp(rules[i].name, override->name) != 0 || complies ||

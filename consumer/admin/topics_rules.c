@@ -163,6 +163,32 @@ size_t topic_rules_own(const struct topic_seen *topic, struct topic_rule rules[T
     return n;
 }
 
+bool topic_takes_overrides(const struct topic_seen *topic)
+{
+    return topic->kind != TOPIC_TARGET && !(topic->kind == TOPIC_SCHEDULE && topic->partitions > 0);
+}
+
+size_t topic_rules(const struct topic_seen *topic, const struct config *config,
+                   struct topic_rule rules[TOPIC_RULES_MAX])
+{
+    size_t own = topic_rules_own(topic, rules), n = 0;
+    if (!topic_takes_overrides(topic))
+        return own;
+    for (size_t i = 0; i < own; i++)
+        if (config_topic_override(config, rules[i].name) == NULL)
+            rules[n++] = rules[i];
+    for (size_t i = 0; i < config->topic_overrides_n; i++)
+        if (config->topic_overrides[i].value != NULL)
+            rules[n++] = (struct topic_rule){
+                .name = config->topic_overrides[i].name,
+                .value = config->topic_overrides[i].value,
+                .how = RULE_CHOSEN,
+                .kind = FINDING_WARN,
+                .why = "topic_settings says so",
+            };
+    return n;
+}
+
 size_t topic_initial(const struct topic_seen *topic, const struct config *config, int replicas,
                      struct topic_pair pairs[TOPIC_RULES_MAX])
 {

@@ -111,8 +111,11 @@ bool topic_is_short(const struct survey *survey, const struct topic_seen *topic)
 
 /* Fills in the bridge's own rules for this topic. Returns how many. They point into the topic. */
 size_t topic_rules_own(const struct topic_seen *topic, struct topic_rule rules[TOPIC_RULES_MAX]);
-/* Does the same, with topic_settings in place of the rules that they replace. They point into topic
-   and config. */
+/* Returns whether topic_settings applies to the topic. An existing schedule topic belongs to its
+   producers. */
+bool topic_takes_overrides(const struct topic_seen *topic);
+/* Does the same as topic_rules_own, with topic_settings in place of the rules that they replace.
+   They point into topic and config. */
 size_t topic_rules(const struct topic_seen *topic, const struct config *config,
                    struct topic_rule rules[TOPIC_RULES_MAX]);
 /* Adds one finding for each property of topic_settings that breaks one of the bridge's own rules,
