@@ -377,4 +377,4 @@ def among(stage: Stage) -> str:
 
 SCENARIOS = both_modes(among, *(alone(name) for name in BAD_THINGS))
 # Played together, they are played alone by name or with --full.
-ON_DEMAND = set(SCENARIOS) - {"among", "among_exactly"}
+ON_DEMAND = set(SCENARIOS) - {"among"}

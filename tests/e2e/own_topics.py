@@ -178,4 +178,4 @@ def own_topics(stage: Stage) -> str:
 
 
 SCENARIOS = both_modes(own_topics, *(alone(name) for name in OWN))
-ON_DEMAND = set(SCENARIOS) - {"own_topics_exactly", "own_cancelled"}
+ON_DEMAND = set(SCENARIOS) - {"own_cancelled"}

@@ -79,7 +79,8 @@ PARTS = (scenarios, static, stalled, targets, transacted, network, secured, hist
          admin_properties, page, oidc)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name. Of a pair whose modes share the mechanism, one half.
-ON_DEMAND = {"aborted_requests", "apply_three", "broker_blink", "broker_hangs", "broker_hangs_exactly", "broker_restart",
+ON_DEMAND = {"aborted_requests", "apply_three", "bad_targets", "broker_blink", "broker_hangs", "broker_hangs_exactly",
+             "broker_restart",
              "cancel_commands_exactly", "cancels_upgraded", "cancels_upgraded_exactly", "clock_step", "damaged_exactly",
              "fenced", "full_disk_exactly", "group_refused", "group_refused_exactly", "guides",
              "held_requests", "histories_exactly", "huge_unpacked_exactly",
