@@ -121,9 +121,9 @@ const struct command COMMANDS[] = {
      "cancelled, and\nexpires at its time. Replaces the entry with the same TARGETS.\n",
      NEEDS_BROKERS, cmd_pause},
     {"resume", "TARGETS", 1, 1, NULL, NO_OPTIONS, "end a pause or a limit of targets",
-     "Removes the entry with exactly these TARGETS, prints how long waiting records may still "
-     "take, "
-     "and\nlists other entries that match some of them. Exits 1 if there is no such entry.\n",
+     "Removes the entry with exactly these TARGETS, prints when waiting records come, and lists "
+     "other\nentries that match some of them. After a limit, a record comes when it leaves its "
+     "level, no later\nthan with the limit. Exits 1 if there is no such entry.\n",
      NEEDS_BROKERS, cmd_resume},
     {"limit", "TARGETS RATE", 2, 2, NULL, CONTROL_OPTIONS,
      "limit the rate of deliveries to targets",

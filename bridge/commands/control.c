@@ -176,16 +176,21 @@ static void report_json(const struct controlling *c, const struct outcome *done)
                                 "others", others));
 }
 
+/* The bound after a limit is the longest level. Only a record with a later turn waits that long, so
+   this number would alarm an operator. */
 static void print_removed(const struct controlling *c, const struct control_record *removed)
 {
     char wait[DURATION_TEXT_MAX];
     if (removed == NULL)
         printf("%s: neither paused nor limited by an entry with exactly this pattern\n",
                c->pattern);
-    else
-        printf("%s: %s, waiting records come within %s\n", c->pattern,
-               removed->control.op == CONTROL_PAUSE ? "resumed" : "no longer limited",
+    else if (removed->control.op == CONTROL_PAUSE)
+        printf("%s: resumed, waiting records come within %s\n", c->pattern,
                duration_format(wait_after(c, removed) / 1000 * 1000, wait));
+    else
+        printf("%s: no longer limited. Waiting records come when they leave their level, no later "
+               "than with the limit: 'delaybridge levels' shows levels with WITHHELD records\n",
+               c->pattern);
 }
 
 /* Reports the change, and the other entries that still match. */

@@ -71,6 +71,7 @@ def paused(stage: Stage) -> str:
     refusals(operator)
     facts = [paused_until_resumed(stage, operator, bridges, Watch(port)), limited(stage, operator, Watch(port))]
     replaced(operator)
+    lifted(operator)
     noticed(operator)
     ended(operator)
     others_stay(stage, operator)
@@ -165,6 +166,16 @@ def replaced(operator: Operator) -> None:
     text = operator.stage.run("pause", "e2e.none", "-c", operator.config).stdout
     require("in place of: e2e.none: limited to 5/s since " in text, f"pause does not show the limit: {text}")
     require(operator.run("resume", "e2e.none")["replaced"] is None, "resume replaces an entry")
+
+
+def lifted(operator: Operator) -> None:
+    """The end of a pause prints a time. That of a limit prints none: the longest level is far above the usual wait."""
+    for words, said in ((("pause", "e2e.none"), "resumed, waiting records come within 7s"),
+                        (("limit", "e2e.none", "5/s"), "no longer limited. Waiting records come when they leave their level")):
+        operator.run(*words)
+        text = operator.stage.run("resume", "e2e.none", "-c", operator.config).stdout
+        require(text.startswith(f"e2e.none: {said}"), f"resume after {words}: {text}")
+        require("2h" not in text, f"resume prints the longest level: {text}")
 
 
 def noticed(operator: Operator) -> None:

@@ -28,20 +28,26 @@ function replacedSentence(entry) {
   ];
 }
 
-async function write(route, body) {
+async function write(route, body, after = followSentence) {
   const {results, problem} = await post(route, body);
   readAll();
   if (problem !== null) return problemBox({message: problem.detail});
-  const wait = results[0]?.longest_wait_ms;
   return el(
     "p",
     {class: "outcome"},
-    wait
-      ? `Done. Waiting records follow within ${span(wait)}.`
-      : "Done. All processes follow within a second.",
+    after(results[0]?.longest_wait_ms),
     replacedSentence(results[0]?.replaced ?? null),
   );
 }
+
+const followSentence = (wait) =>
+  wait
+    ? `Done. Waiting records follow within ${span(wait)}.`
+    : "Done. All processes follow within a second.";
+
+// The bound after a limit is the longest level, far above the usual wait.
+const UNLIMITED =
+  "Done. Waiting records follow when they leave their level, no later than with the limit.";
 
 const PATTERN = "A topic, or a pattern with *.";
 const END = "Such as 2h. Empty: until you resume.";
@@ -91,12 +97,13 @@ export function askLimit(pattern) {
   });
 }
 
-function askResume(pattern) {
+function askResume({targets: pattern, op}) {
   ask({
     title: "Resume deliveries",
     button: "Resume",
     body: el("p", {}, "Ends the pause or limit of ", foreign(pattern), "."),
-    act: () => write("resume", {targets: pattern}),
+    act: () =>
+      write("resume", {targets: pattern}, op === "limit" ? () => UNLIMITED : followSentence),
   });
 }
 
@@ -122,7 +129,7 @@ function row(entry, controls) {
           type: "button",
           class: "small",
           "aria-label": `Resume ${entry.targets}`,
-          on: {click: () => askResume(entry.targets)},
+          on: {click: () => askResume(entry)},
         },
         "Resume",
       ),
