@@ -146,13 +146,18 @@ def lines_of_code(files: tuple[str, ...]) -> int:
     return total
 
 
+def apart_s(options: argparse.Namespace) -> float:
+    """Returns the time between two kills, if timeouts are handled all the time."""
+    return options.seconds * 0.5 / KILLS
+
+
 def kill_at_work(stage: Stage, way: Way, database: psycopg.Connection) -> datetime:
     """Kills the programs some times in the second half, each time when a timeout has just been handled, and starts them
     again. Returns the time of the first kill."""
     options, start = stage.options, time.monotonic()
     kills: list[datetime] = []
     for n in range(KILLS):
-        at = start + options.timeout + options.seconds * (0.5 + 0.5 * n / KILLS)
+        at = start + options.timeout + options.seconds * 0.5 + n * apart_s(options)
         time.sleep(max(0.0, at - time.monotonic()))
         await_handling(database)
         kills.append(datetime.now(timezone.utc))
@@ -257,7 +262,8 @@ def table(rows: list[dict[str, str]]) -> str:
 def settings(options: argparse.Namespace) -> str:
     return (f"{options.orders} orders within {options.seconds:g} seconds, with a deadline after {options.timeout:g} seconds"
             f" in place of 15 minutes\n(`--orders {options.orders} --seconds {options.seconds:g}"
-            f" --timeout {options.timeout:g}`).")
+            f" --timeout {options.timeout:g}`).\nThe kills are about {apart_s(options):.1f} seconds apart. A way that is down for longer is"
+            " killed again at its first timeout,\nso its outages add up.")
 
 
 def main() -> int:
@@ -286,7 +292,7 @@ def main() -> int:
     finally:
         postgres.stop()
         if rows:
-            print("\n" + table(rows))
+            print(f"\n{settings(options)}\n\n{table(rows)}")
     shutil.rmtree(folder)
     if options.update:
         text = RESULTS.read_text()
