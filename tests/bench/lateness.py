@@ -82,12 +82,15 @@ class Bridged:
 
 class Looped:
     """A stream through the bare loop, which consumes and produces each record without a wait. The reader's lateness counts
-    from the second write, as that of a delivery does."""
+    from the second write, as that of a delivery does. exactly_once: with transactions. The lateness then counts from the
+    end of the read, so that it includes the wait for the previous transaction."""
 
-    def __init__(self, place: Place, rate: int, seconds: int = SECONDS, lanes: int = LANES, linger: int = 5, size: int = 100):
+    def __init__(self, place: Place, rate: int, seconds: int = SECONDS, lanes: int = LANES, linger: int = 5, size: int = 100,
+                 exactly_once: bool = False):
         source, target = place.topic("bench.in", lanes), place.topic("bench.out", lanes)
         self.stream = Stream(place, target, rate, seconds, into=source, kind="plain", linger=linger, size=size)
-        self.loop = place.tool("loop", **{"in": source}, out=target, idle="bench.idle", count=self.stream.load["count"])
+        once = {"transactions": target} if exactly_once else {}
+        self.loop = place.tool("loop", **{"in": source}, out=target, idle="bench.idle", count=self.stream.load["count"], **once)
 
     def cpu_s(self) -> float:
         return cpu_seconds(self.loop.pid)
@@ -101,6 +104,7 @@ class Looped:
         forwarded = self.loop.result()
         result = self.stream.read.result()
         result["loop_us"] = 1e6 * forwarded["cpu_seconds"] / forwarded["forwarded"]
+        result["each"] = forwarded["forwarded"] / max(forwarded["committed"], 1)
         result["complete"] = result["complete"] and forwarded["complete"]
         return result
 

@@ -2,8 +2,11 @@
 /* loop: the limit to which the bridge is compared. It forwards --count records of --in to the same
    partitions of --out, and commits no offsets. It is as fast as the client allows. Each partition
    has a queue, and an empty topic (--idle) keeps a fetch in flight. It prefetches little, copies no
-   value, passes headers on unchanged, and uses the bridge's allocator. */
+   value, passes headers on unchanged, and uses the bridge's allocator.
+   --transactions ID: forwards exactly once, and commits offsets, with this transactional id
+   (transactions.h). */
 #include "tests/bench/bench.h"
+#include "tests/bench/transactions.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -33,8 +36,10 @@ static const char *const writing[] = {"enable.idempotence",           "true",   
                                       "queue.buffering.max.messages", "200000", NULL};
 
 struct loop {
-    rd_kafka_t *consumer, *producer;
+    rd_kafka_t *consumer;
+    rd_kafka_t *producer; /* NULL with --transactions */
     rd_kafka_topic_t *out;
+    struct transactions *transactions; /* NULL without it */
     rd_kafka_queue_t *lanes[LANES_MAX];
     int lanes_n;
     int pipe[2];
@@ -88,6 +93,12 @@ static void forward(struct loop *loop, rd_kafka_message_t *message)
     loop->forwarded++;
 }
 
+static void add(struct loop *loop, rd_kafka_message_t *message)
+{
+    transactions_add(loop->transactions, message);
+    loop->forwarded++;
+}
+
 /* Forwards records of a lane. Returns false if it has no more; its queue then signals new ones. */
 static bool serve(struct loop *loop, int lane)
 {
@@ -95,10 +106,12 @@ static bool serve(struct loop *loop, int lane)
         rd_kafka_message_t *message = rd_kafka_consume_queue(loop->lanes[lane], 0);
         if (message == NULL)
             return false;
-        if (message->err == 0)
-            forward(loop, message);
-        else
+        if (message->err != 0)
             rd_kafka_message_destroy(message);
+        else if (loop->transactions != NULL)
+            add(loop, message);
+        else
+            forward(loop, message);
     }
     return true;
 }
@@ -115,7 +128,8 @@ static void run(struct loop *loop)
             active[i] = active[i] && serve(loop, i);
             more |= active[i];
         }
-        rd_kafka_poll(loop->producer, 0);
+        if (loop->producer != NULL)
+            rd_kafka_poll(loop->producer, 0);
         struct pollfd wait = {.fd = loop->pipe[0], .events = POLLIN};
         if (poll(&wait, 1, more ? 0 : WAIT_MS) <= 0)
             continue;
@@ -133,25 +147,45 @@ static double cpu_seconds(void)
            (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 }
 
+static void open_writer(struct loop *loop)
+{
+    const char *out = option("out", NULL);
+    rd_kafka_topic_partition_list_destroy(partitions_of(loop->consumer, out, 0));
+    if (option("transactions", NULL) != NULL) {
+        loop->transactions = transactions_start(loop->consumer, out);
+        return;
+    }
+    loop->producer = client(RD_KAFKA_PRODUCER, reported, writing);
+    loop->out = rd_kafka_topic_new(loop->producer, out, NULL);
+}
+
+/* Waits until all records are written. Returns the numbers of transactions. */
+static struct transactions_done finish(struct loop *loop)
+{
+    if (loop->transactions != NULL)
+        return transactions_finish(loop->transactions);
+    while (rd_kafka_flush(loop->producer, 10000) != 0) {
+    }
+    return (struct transactions_done){0, 0};
+}
+
 int bench_loop(void)
 {
     static struct loop loop;
     loop.wanted = option_int("count", 1000);
     loop.consumer = client(RD_KAFKA_CONSUMER, NULL, reading);
     rd_kafka_poll_set_consumer(loop.consumer);
-    loop.producer = client(RD_KAFKA_PRODUCER, reported, writing);
-    rd_kafka_topic_partition_list_destroy(partitions_of(loop.producer, option("out", NULL), 0));
-    loop.out = rd_kafka_topic_new(loop.producer, option("out", NULL), NULL);
+    open_writer(&loop);
     if (pipe(loop.pipe) != 0)
         return 70;
     assign(&loop);
     int64_t start_us = mono_us();
     run(&loop);
-    while (rd_kafka_flush(loop.producer, 10000) != 0) {
-    }
-    printf("{\"forwarded\": %" PRId64 ", \"failed\": %" PRId64
-           ", \"seconds\": %.3f, \"cpu_seconds\": %.3f}\n",
-           loop.forwarded, failed, (double)(mono_us() - start_us) / 1e6, cpu_seconds());
+    struct transactions_done done = finish(&loop);
+    printf("{\"forwarded\": %" PRId64 ", \"failed\": %" PRId64 ", \"committed\": %" PRId64
+           ", \"aborted\": %" PRId64 ", \"seconds\": %.3f, \"cpu_seconds\": %.3f}\n",
+           loop.forwarded, failed, done.committed, done.aborted,
+           (double)(mono_us() - start_us) / 1e6, cpu_seconds());
     fflush(stdout);
     _exit(failed == 0 ? 0 : 1); /* leaves fetched records to the end of the process */
 }

@@ -40,6 +40,7 @@ import searched
 import sized
 import standing
 import three_brokers
+import three_exactly
 from peers import compared
 from peers.part import peers
 from place import BINARY, KAFKA_JVM, ROOT, TOOL, WARM, WARM_ROUNDS, Place
@@ -103,6 +104,8 @@ PARTS = {
     "everyday": Part(three_brokers.everyday, ROUNDS, {"rates": (1000,), "seconds": 4, "warm_rounds": 2}, warms=True),
     "three_everyday": Part(three_brokers.three_everyday, ROUNDS, {"rates": (1000,), "seconds": 4, "warm_rounds": 2}, 0, 3,
                            warms=True),
+    "three_exactly": Part(three_exactly.three_exactly, 1, {"rates": (1000,), "seconds": 4, "turns": 1, "warm_rounds": 1}, 0, 3,
+                          warms=True),
     "three_most": Part(others.three_most, ROUNDS, {"rates": (15_000, 30_000), "seconds": 4}, 0, 3),
     "hold": Part(hold.hold, 1, {"seconds": (1, 5), "mix_s": 4}),
     "observed": Part(observed.observed), "events": Part(reported.events, brief={"seconds": 3}),
