@@ -201,7 +201,7 @@ const struct option DEAD_LETTERS_OPTIONS[] = {
      .value = "N",
      .most = INT_MAX,
      .initial = "0",
-     .help = "show the first N of the selected records"},
+     .help = "show the N newest of the selected records, the newest first"},
     {.name = NULL},
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delaybridge dead-letters: counts the records of the dead-letter topic, and shows them. */
 #include "bridge/commands/connect.h"
+#include "bridge/commands/newest.h"
 #include "bridge/commands/output.h"
 #include "bridge/commands/result.h"
 #include "bridge/commands/selection.h"
@@ -14,7 +15,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { POLL_MS = 100 };
+enum { POLL_MS = 100, KEPT_BYTES = 64 << 20 };
 
 struct dead_letters {
     const struct cli *cli;
@@ -22,7 +23,8 @@ struct dead_letters {
     struct dead_reader reader;
     struct spot spot;
     struct tally tally;
-    int64_t show, shown, others, foreign, unreadable;
+    struct newest newest; /* to be shown */
+    int64_t others, foreign, unreadable;
 };
 
 static json_t *time_json(int64_t wall_ms)
@@ -40,7 +42,7 @@ static json_t *headers_json(const struct record *record)
     return list;
 }
 
-static void show_json(const struct cli *cli, const struct dead_item *item,
+static void show_json(const struct cli *cli, const struct newest_item *item,
                       const struct record *record, const struct dead_record *letter)
 {
     json_t *line = json_pack("{s:i, s:I, s:o, s:o, s:o, s:o}", "partition", item->partition,
@@ -70,7 +72,7 @@ static void print_field(const char *name, struct bytes bytes)
     putchar('\n');
 }
 
-static void show_text(const struct dead_item *item, const struct record *record,
+static void show_text(const struct newest_item *item, const struct record *record,
                       const struct dead_record *letter)
 {
     printf("lane %d offset %" PRId64 "\n", item->partition, item->offset);
@@ -93,12 +95,27 @@ static void show_text(const struct dead_item *item, const struct record *record,
     print_field("value", record->value);
 }
 
-static int take_record(struct dead_letters *d, const struct dead_item *item,
-                       const struct record *record)
+/* Keeps a record if it is one of the newest so far. Sets *record to NULL then. */
+static int keep_newest(struct dead_letters *d, struct newest_item item, struct record **record)
+{
+    if (!newest_wants(&d->newest, &item))
+        return EXIT_DONE;
+    struct record *kept = record_keep(*record);
+    if (kept == NULL)
+        return complain(d->cli, EXIT_INTERNAL, "out of memory");
+    *record = item.record = kept;
+    item.bytes = kept->cost_bytes + kept->overhead_bytes;
+    if (newest_add(&d->newest, &item) != 0)
+        return complain(d->cli, EXIT_INTERNAL, "out of memory");
+    *record = NULL;
+    return EXIT_DONE;
+}
+
+static int take_record(struct dead_letters *d, const struct dead_item *item, struct record **record)
 {
     struct dead_record letter;
     const struct request_rules rules = config_rules(d->cli->config);
-    if (!dead_record_read(record, &rules, &letter)) {
+    if (!dead_record_read(*record, &rules, &letter)) {
         d->foreign++;
         return EXIT_DONE;
     }
@@ -108,14 +125,9 @@ static int take_record(struct dead_letters *d, const struct dead_item *item,
     }
     if (tally_add(&d->tally, &letter) < 0)
         return complain(d->cli, EXIT_INTERNAL, "out of memory");
-    if (d->shown >= d->show)
-        return EXIT_DONE;
-    d->shown++;
-    if (d->cli->json)
-        show_json(d->cli, item, record, &letter);
-    else
-        show_text(item, record, &letter);
-    return EXIT_DONE;
+    struct newest_item one = {
+        .at_wall_ms = letter.failed_wall_ms, .partition = item->partition, .offset = item->offset};
+    return keep_newest(d, one, record);
 }
 
 static int take_message(struct dead_letters *d, const struct dead_item *item)
@@ -125,9 +137,30 @@ static int take_message(struct dead_letters *d, const struct dead_item *item)
         rd_kafka_message_destroy(item->message);
         return complain(d->cli, EXIT_INTERNAL, "out of memory");
     }
-    int code = take_record(d, item, record);
-    record_release(record);
+    int code = take_record(d, item, &record);
+    if (record != NULL)
+        record_release(record);
     return code;
+}
+
+static void show_newest(struct dead_letters *d)
+{
+    const struct request_rules rules = config_rules(d->cli->config);
+    newest_sort(&d->newest);
+    for (size_t i = 0; i < d->newest.n; i++) {
+        const struct newest_item *item = &d->newest.all[i];
+        struct dead_record letter;
+        (void)dead_record_read(item->record, &rules, &letter);
+        if (d->cli->json)
+            show_json(d->cli, item, item->record, &letter);
+        else
+            show_text(item, item->record, &letter);
+    }
+    char fit[COUNTED_MAX];
+    if (newest_is_cut(&d->newest))
+        complain(d->cli, EXIT_DONE,
+                 "warning: only %s of the newest fit into memory: select older ones with --until",
+                 counted((int64_t)d->newest.n, "record", fit));
 }
 
 static int read_all(struct dead_letters *d)
@@ -173,8 +206,10 @@ static int open_and_read(struct dead_letters *d)
     int code = connect_to_dead_letters(d->cli, NULL, &d->reader);
     if (code == EXIT_DONE)
         code = read_all(d);
-    if (code == EXIT_DONE)
+    if (code == EXIT_DONE) {
+        show_newest(d);
         print_result(d);
+    }
     dead_reader_deinit(&d->reader);
     return code;
 }
@@ -183,12 +218,16 @@ int cmd_dead_letters(struct cli *cli)
 {
     struct dead_letters d = {.cli = cli,
                              .spot = {.config = cli->config, .timeout_ms = cli->timeout_ms},
-                             .show = arguments_number(cli->arguments, "--show")};
+                             .newest = {.most_bytes = KEPT_BYTES, .release = record_release}};
+    d.newest.most = (size_t)arguments_number(cli->arguments, "--show");
+    if (cli->output != NULL)
+        d.newest.most_bytes = cli->output->room;
     d.reader.spot = &d.spot;
     int code = selection_read(&d.selection, cli);
     if (code == EXIT_DONE)
         code = open_and_read(&d);
     spot_deinit(&d.spot);
+    newest_deinit(&d.newest);
     tally_deinit(&d.tally);
     selection_deinit(&d.selection);
     return code;

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -172,6 +173,10 @@ def counted(run: Redriven) -> None:
     shown, some = run.command("dead-letters", "--code", "too_far", "--code=bad_time", "--target", "e2e.a", "--show", "3")
     require(len(shown) == 3 and some["records"] == sum(
         want[code, "e2e.a"] for code in ("too_far", "bad_time")), f"{shown} {some}")
+    newest = sorted((int(s.header("dlb-failed-at")) for s in letters
+                     if s.header("dlb-error") in (b"too_far", b"bad_time") and target_of(s) == "e2e.a"), reverse=True)[:3]
+    failed = [datetime.fromisoformat(line["failed_at"]).timestamp() for line in shown]
+    require(failed == [ms / 1000 for ms in newest], f"--show 3 shows records of {failed}, the newest are of {newest}")
     times = sorted(int(s.header("dlb-failed-at")) for s in letters)
     middle = times[len(times) // 2]
     _, early = run.command("dead-letters", "--until", str(middle))

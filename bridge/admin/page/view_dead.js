@@ -125,7 +125,7 @@ function letter(one) {
 function letterList(kind, job) {
   const found = job.results.filter((line) => isOfKind(line, kind)).slice(0, SHOWN);
   const all = plural(kind.records, "record");
-  const text = found.length < kind.records ? `The first ${count(found.length)} of ${all}.` : all;
+  const text = found.length < kind.records ? `The newest ${count(found.length)} of ${all}.` : all;
   const target = (kind.target ?? null) === null ? "" : foreign(kind.target, TARGET_SHOWN);
   const shown = found.map((one) => ({node: letter(one), text: JSON.stringify(one).toLowerCase()}));
   return [
