@@ -98,8 +98,9 @@ static void survey(struct worker *w, struct now now)
 /* While queues signal in every millisecond, a turn for each signal would cost more than its work.
    So after a turn that followed another one, the worker rests until the next millisecond. New
    records and reports then wait for at most a millisecond. Records that become due do not wait,
-   since they become due when a millisecond begins. With exactly-once the worker does not rest,
-   because each step of a transaction would wait. */
+   since they become due when a millisecond begins. A turn that left work waits for 0 ms, and a rest
+   is never longer than the wait. So a worker that is flat out does not rest. With exactly-once the
+   worker does not rest, because each step of a transaction would wait. */
 static int64_t rest_us(const struct worker *w, struct now now)
 {
     enum { MS_IN_US = 1000 };
