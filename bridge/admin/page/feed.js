@@ -34,12 +34,16 @@ export class Feed {
   // this.
   listen(listener) {
     this.listeners.add(listener);
-    if (this.data !== null || this.problem !== null) listener(this);
+    if (this.isRead) listener(this);
     if (this.timer === null) this.read();
     return () => {
       this.listeners.delete(listener);
       if (this.listeners.size === 0) this.rest();
     };
+  }
+
+  get isRead() {
+    return this.data !== null || this.problem !== null;
   }
 
   rest() {
@@ -65,7 +69,9 @@ export class Feed {
       this.wait();
   }
 
+  // A listener expects data or a problem, so none is called before the first read has ended.
   repeat() {
+    if (!this.isRead) return;
     for (const listener of [...this.listeners]) listener(this);
   }
 
