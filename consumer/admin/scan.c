@@ -149,15 +149,22 @@ static bool is_finished(const struct part *part)
     return part->err != 0 || part->left == 0 || atomic_load(&part->shared->ending);
 }
 
+/* Returns whether the call for many messages is safe. In versions 2.1 it ends the process if one of
+   them is an error without a partition. */
+static bool can_batch(void)
+{
+    return rd_kafka_version() < 0x02010000 || rd_kafka_version() >= 0x02020000;
+}
+
 /* Takes all that the client has fetched, up to BATCH messages. A call for each message would read
-   the clock and lock the queue several times, which takes a fifth of the CPU of a scan. Returns
-   false if nothing came within POLL_MS. */
+   the clock and lock the queue several times. Before 2.1 the call for many may lose messages after
+   a pause, and a scan never pauses. Returns false if nothing came within POLL_MS. */
 static bool take_some(struct part *part, rd_kafka_queue_t *queue)
 {
     rd_kafka_message_t *batch[BATCH] = {rd_kafka_consumer_poll(part->rk, POLL_MS)};
     if (batch[0] == NULL)
         return false;
-    ssize_t more = rd_kafka_consume_batch_queue(queue, 0, batch + 1, BATCH - 1);
+    ssize_t more = can_batch() ? rd_kafka_consume_batch_queue(queue, 0, batch + 1, BATCH - 1) : 0;
     for (ssize_t i = 0; i < 1 + (more > 0 ? more : 0); i++) {
         if (!is_finished(part))
             take(part, batch[i]);
