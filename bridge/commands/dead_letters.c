@@ -104,7 +104,8 @@ static int keep_newest(struct dead_letters *d, struct newest_item item, struct r
     if (kept == NULL)
         return complain(d->cli, EXIT_INTERNAL, "out of memory");
     *record = item.record = kept;
-    item.bytes = kept->cost_bytes + kept->overhead_bytes;
+    item.bytes = kept->cost_bytes + kept->overhead_bytes + sizeof item +
+                 kept->headers_n * (sizeof *kept->headers + 1); /* 1: the NUL of a name */
     if (newest_add(&d->newest, &item) != 0)
         return complain(d->cli, EXIT_INTERNAL, "out of memory");
     *record = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* newest: keeps the newest of many records, up to a number and up to a size in memory, but one at
-   least. It never leaves out a record that is newer than one that it keeps. */
+/* newest: keeps the newest of many records. It keeps at most `most` of them and `most_bytes`, and
+   always at least one. It never leaves out a record that is newer than one that it keeps. */
 #ifndef DELAYBRIDGE_BRIDGE_COMMANDS_NEWEST_H
 #define DELAYBRIDGE_BRIDGE_COMMANDS_NEWEST_H
 
@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 struct newest_item {
-    int64_t at_wall_ms;
-    int partition; /* of two items of one time, the one with the larger place is newer */
+    int64_t at_wall_ms; /* of two items of one time, the one with the larger place is newer */
+    int partition;
     int64_t offset;
     struct record *record; /* owned once it is kept */
     size_t bytes;          /* of the record in memory */
