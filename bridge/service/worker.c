@@ -99,8 +99,8 @@ static void survey(struct worker *w, struct now now)
    So after a turn that followed another one, the worker rests until the next millisecond. New
    records and reports then wait for at most a millisecond. Records that become due do not wait,
    since they become due when a millisecond begins. A turn that left work waits for 0 ms, and a rest
-   is never longer than the wait. So a worker that is flat out does not rest. With exactly-once the
-   worker does not rest, because each step of a transaction would wait. */
+   is never longer than the wait. So a worker that always has work left does not rest. With
+   exactly-once the worker does not rest, because each step of a transaction would wait. */
 static int64_t rest_us(const struct worker *w, struct now now)
 {
     enum { MS_IN_US = 1000 };
