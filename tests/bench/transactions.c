@@ -85,16 +85,18 @@ static rd_kafka_resp_err_t try_to_produce(struct transactions *t, const struct w
     return code;
 }
 
-/* Hands records to the client. If it refuses one, the transaction has failed, and its next step
-   says so. */
+/* Hands records to the client. If the transaction has failed, the client takes none, and the next
+   step says so. */
 static void produce(struct transactions *t, const struct batch *batch)
 {
     for (int i = 0; i < batch->n; i++) {
         rd_kafka_resp_err_t err;
         while ((err = try_to_produce(t, &batch->records[i])) == RD_KAFKA_RESP_ERR__QUEUE_FULL)
             rd_kafka_poll(t->producer, RETRY_MS);
-        if (err != 0)
+        if (err == RD_KAFKA_RESP_ERR__STATE)
             return;
+        if (err != 0)
+            die("produce", rd_kafka_err2str(err));
     }
 }
 
