@@ -168,15 +168,16 @@ static void report_json(const struct controlling *c, const struct outcome *done)
     for (size_t i = 0; i < c->list.n; i++)
         if (matches_too(c, &c->list.all[i]))
             json_array_append_new(others, control_json(&c->list.all[i]));
-    give_json(c->cli, json_pack("{s:s, s:o, s:o, s:b, s:o, s:o}", "targets", c->pattern, "entry",
-                                entry_json(done->entry), "replaced", entry_json(done->replaced),
-                                "removed", done->removed != NULL, "longest_wait_ms",
-                                done->removed != NULL ? json_integer(wait_after(c, done->removed))
-                                                      : json_null(),
-                                "others", others));
+    const struct control_record *removed = done->removed;
+    json_t *op = removed == NULL ? json_null() : json_string(control_op_name(removed->control.op));
+    json_t *wait = removed == NULL ? json_null() : json_integer(wait_after(c, removed));
+    give_json(c->cli, json_pack("{s:s, s:o, s:o, s:b, s:o, s:o, s:o}", "targets", c->pattern,
+                                "entry", entry_json(done->entry), "replaced",
+                                entry_json(done->replaced), "removed", removed != NULL,
+                                "removed_op", op, "longest_wait_ms", wait, "others", others));
 }
 
-/* The bound after a limit is the longest level. Only a record with a later turn waits that long, so
+/* The bound after a limit is the longest level. Only a record with a late slot waits that long, so
    this number would alarm an operator. */
 static void print_removed(const struct controlling *c, const struct control_record *removed)
 {
@@ -189,7 +190,8 @@ static void print_removed(const struct controlling *c, const struct control_reco
                duration_format(wait_after(c, removed) / 1000 * 1000, wait));
     else
         printf("%s: no longer limited. Waiting records come when they leave their level, no later "
-               "than with the limit: 'delaybridge levels' shows levels with WITHHELD records\n",
+               "than with the limit. In 'delaybridge levels', the longest level with WITHHELD "
+               "records is the longest wait\n",
                c->pattern);
 }
 

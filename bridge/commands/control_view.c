@@ -33,13 +33,18 @@ void control_print(const struct control_record *record, int lanes)
     putchar('\n');
 }
 
+const char *control_op_name(enum control_op op)
+{
+    return op == CONTROL_LIMIT ? "limit" : "pause";
+}
+
 json_t *control_json(const struct control_record *record)
 {
     const struct control *c = &record->control;
     char rate[RATE_TEXT_MAX];
     bool limited = c->op == CONTROL_LIMIT;
     return json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o}", "targets", c->pattern, "op", limited ? "limit" : "pause",
+        "{s:s, s:s, s:o, s:o, s:o, s:o}", "targets", c->pattern, "op", control_op_name(c->op),
         "rate", limited ? json_string(rate_format(&c->rate, rate)) : json_null(), "until",
         c->until_wall_ms == CONTROL_ENDLESS ? json_null() : instant_json(c->until_wall_ms), "by",
         record->by[0] == '\0' ? json_null() : bytes_json(bytes_text(record->by)), "at",

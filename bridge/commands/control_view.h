@@ -11,6 +11,9 @@
    the number of lanes, for the part of a limit that one lane has. 0: unknown. */
 void control_print(const struct control_record *record, int lanes);
 
+/* Returns the name of op in JSON. */
+const char *control_op_name(enum control_op op);
+
 json_t *control_json(const struct control_record *record);
 
 /* Does the same, with the part of a limit that one lane has. */

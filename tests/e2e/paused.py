@@ -112,7 +112,7 @@ def paused_until_resumed(stage: Stage, operator: Operator, bridges: list[Bridge]
     require([e["targets"] for e in rest["others"]] == ["e2e.a*"], f"resume: {rest}")
     lift_ms, removed, resumed = now_ms(), operator.run("resume", "e2e.a*"), time.monotonic()
     operator.acts.append(Act("e2e.a", set_ms, lift_ms, now_ms(), removed["longest_wait_ms"]))
-    require(removed["removed"] and removed["longest_wait_ms"] <= 60_000, f"resume: {removed}")
+    require(removed["removed_op"] == "pause" and removed["longest_wait_ms"] <= 60_000, f"resume: {removed}")
     until(stage, "e2e.a", len(before) + len(held), 60)
     took = time.monotonic() - resumed
     require_prompt(took <= removed["longest_wait_ms"] / 1000 + 1, f"the last record came {took:.1f} s after resume")
@@ -132,7 +132,7 @@ def limited(stage: Stage, operator: Operator, watch: Watch) -> str:
     limits = {labels: rate for (name, labels), rate in watch.metrics().items() if name == "delaybridge_target_limit_per_second"}
     require(set(limits.values()) == {RATE}, f"metrics of the limit: {limits}")
     lift_ms, removed = now_ms(), operator.run("limit", "e2e.limited", "none")
-    require(removed["removed"], "the limit is not removed")
+    require(removed["removed"] and removed["removed_op"] == "limit", f"the limit is not removed: {removed}")
     operator.acts.append(Act("e2e.limited", set_ms, lift_ms, now_ms(), removed["longest_wait_ms"], RATE))
     time.sleep(EFFECT_S)
     free = ask(stage, "e2e.limited", 100)

@@ -233,3 +233,15 @@ def pauses(browser: Browser, stage: Stage, api) -> None:
     dialog.get_by_text("Waiting records follow when they leave their level").wait_for()
     dialog.get_by_role("button", name="Close").click()
     until("no entry is in force", lambda: api.call("GET", "levels").body["control"] == [])
+    ended_meanwhile(page, api)
+
+
+def ended_meanwhile(page: Page, api) -> None:
+    """Another operator ends a pause while the dialog is open."""
+    api.call("POST", "pause", {"targets": "e2e.b"})
+    page.get_by_role("button", name="Resume e2e.b").click()
+    api.call("POST", "resume", {"targets": "e2e.b"})
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Resume", exact=True).click()
+    dialog.get_by_text("No such pause or limit was left").wait_for()
+    dialog.get_by_role("button", name="Close").click()

@@ -28,26 +28,26 @@ function replacedSentence(entry) {
   ];
 }
 
-async function write(route, body, after = followSentence) {
+// Returns a sentence about the removed entry. The bound after a limit is the longest level, far above the usual wait.
+function removedSentence({removed, removed_op: op, longest_wait_ms: wait}) {
+  if (!removed) return "No such pause or limit was left: another operator may have ended it.";
+  if (op === "limit")
+    return "Done. Waiting records follow when they leave their level, no later than with the limit.";
+  return `Done. Waiting records follow within ${span(wait)}.`;
+}
+
+async function write(route, body) {
   const {results, problem} = await post(route, body);
   readAll();
   if (problem !== null) return problemBox({message: problem.detail});
+  const done = results[0];
   return el(
     "p",
     {class: "outcome"},
-    after(results[0]?.longest_wait_ms),
-    replacedSentence(results[0]?.replaced ?? null),
+    done.entry === null ? removedSentence(done) : "Done. All processes follow within a second.",
+    replacedSentence(done.replaced),
   );
 }
-
-const followSentence = (wait) =>
-  wait
-    ? `Done. Waiting records follow within ${span(wait)}.`
-    : "Done. All processes follow within a second.";
-
-// The bound after a limit is the longest level, far above the usual wait.
-const UNLIMITED =
-  "Done. Waiting records follow when they leave their level, no later than with the limit.";
 
 const PATTERN = "A topic, or a pattern with *.";
 const END = "Such as 2h. Empty: until you resume.";
@@ -97,13 +97,12 @@ export function askLimit(pattern) {
   });
 }
 
-function askResume({targets: pattern, op}) {
+function askResume(pattern) {
   ask({
     title: "Resume deliveries",
     button: "Resume",
     body: el("p", {}, "Ends the pause or limit of ", foreign(pattern), "."),
-    act: () =>
-      write("resume", {targets: pattern}, op === "limit" ? () => UNLIMITED : followSentence),
+    act: () => write("resume", {targets: pattern}),
   });
 }
 
@@ -129,7 +128,7 @@ function row(entry, controls) {
           type: "button",
           class: "small",
           "aria-label": `Resume ${entry.targets}`,
-          on: {click: () => askResume(entry)},
+          on: {click: () => askResume(entry.targets)},
         },
         "Resume",
       ),
