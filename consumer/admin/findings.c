@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of findings of a check. */
 #include "bridge/base/memory.h"
-#include "consumer/admin/topics_survey.h"
+#include "consumer/admin/topics.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -29,6 +29,11 @@ struct findings {
     size_t n;
     int partitions; /* lanes: partitions of the schedule topic; 0: it does not exist */
 };
+/* Adds a finding. fix may be NULL; its ownership passes to the finding. Ends the process if memory
+   is lacking: a finding must not get lost. */
+__attribute__((format(printf, 5, 6))) void finding_add(struct findings *findings,
+                                                       enum finding_kind kind, const char *topic,
+                                                       char *fix, const char *sentence, ...);
 void findings_deinit(struct findings *findings);
 /* Removes all findings behind the first n. */
 void findings_cut(struct findings *findings, size_t n);

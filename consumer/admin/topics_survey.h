@@ -79,12 +79,6 @@ int survey_take_from(struct admin *admin, const struct config *config,
                      struct survey *survey) must_check;
 void survey_deinit(struct survey *survey);
 
-/* Adds a finding. fix may be NULL; its ownership passes to the finding. Ends the process if memory
-   is lacking: a finding must not get lost. */
-__attribute__((format(printf, 5, 6))) void finding_add(struct findings *findings,
-                                                       enum finding_kind kind, const char *topic,
-                                                       char *fix, const char *sentence, ...);
-
 /* Adds findings for broken rules, and requests how many records wait in stray topics. */
 void survey_judge(const struct survey *survey, struct admin *admin, const struct config *config,
                   struct findings *findings);
