@@ -79,6 +79,7 @@ void apart_took(struct bridge *b, struct parcel *p, struct target *t)
     struct apart *a = &b->apart;
     if (a->n == 0)
         a->since_mono_ms = a->answered_mono_ms = b->now.mono_ms;
+    assert(a->n < APART_RECORDS_MAX);
     a->taken[a->n++] = (uint32_t)(p - b->pools.parcels);
     a->bytes += p->record->cost_bytes;
     a->in_flight++;

@@ -210,8 +210,10 @@ void event_discard(struct bridge *b, struct list *list)
 void event_join(struct bridge *b, struct list *list)
 {
     for (struct link *l; (l = list_first(list)) != NULL;) {
+        struct parcel *e = list_item(l, struct parcel, link);
         list_remove(l);
-        parcel_ready(b, list_item(l, struct parcel, link));
+        txn_owes(b, e);
+        parcel_ready(b, e);
     }
 }
 

@@ -64,7 +64,7 @@ static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alon
     unsigned types = txn_binds_topics(b) ? event_owed_with(b, p, f->kind) : 0;
     if (!event_make(b, p, types, &events))
         return ERR_FULL;
-    int err = dispatch(b, p, f, alone);
+    int err = txn_fits(b, p, &events) ? dispatch(b, p, f, alone) : ERR_FULL;
     if (err == 0)
         event_join(b, &events);
     else

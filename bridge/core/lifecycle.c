@@ -91,6 +91,11 @@ struct bridge *bridge_new(const struct bridge_config *config, const struct port 
         b->config.commit_again_ms = RECOMMIT_EVERY_MS;
     if (b->config.seal_ms == 0)
         b->config.seal_ms = SEAL_EVERY_MS;
+    if (b->config.txn_records_max == 0)
+        b->config.txn_records_max = TXN_RECORDS_MAX;
+    if (b->config.txn_bytes_max == 0)
+        b->config.txn_bytes_max = TXN_BYTES_MAX;
+    assert(b->config.txn_records_max >= TXN_RECORDS_MIN);
     b->span = window_span_of(b->config.commit_text_max);
     b->port = *port;
     b->stats = stats;

@@ -8,6 +8,8 @@
 #include "levels/request.h"
 #include "levels/target_rule.h"
 
+enum { TXN_RECORDS_MIN = 21 }; /* a record with all its events */
+
 /* All pointers, those inside rules included, are borrowed and must outlive the bridge. */
 struct bridge_config {
     struct ladder ladder;
@@ -18,6 +20,9 @@ struct bridge_config {
     int max_attempts; /* deliveries of a record before it goes to the dead-letter topic */
     const struct target_rule *target_rules; /* by entry of rules.allowlist; NULL: none has one */
     bool exactly_once;
+    /* Exactly-once: a transaction closes before it exceeds these bounds. */
+    size_t txn_records_max; /* records and events, at least TXN_RECORDS_MIN; 0: TXN_RECORDS_MAX */
+    size_t txn_bytes_max;   /* a larger record has a transaction to itself; 0: TXN_BYTES_MAX */
 
     /* Memory, in bytes. */
     int64_t memory_bytes; /* for records of this worker in memory and in flight */

@@ -7,9 +7,12 @@
 
 #include <stdlib.h>
 
+_Static_assert((int)TXN_RECORDS_MIN > (int)EVENTS_RECORD_MAX,
+               "an empty transaction takes any record");
+
 int txn_init(struct bridge *b)
 {
-    size_t n = b->config.exactly_once ? TXN_RECORDS_MAX + EVENTS_RECORD_MAX : 1;
+    size_t n = b->config.exactly_once ? b->config.txn_records_max : 1;
     b->txn.taken = malloc(n * sizeof *b->txn.taken);
     return b->txn.taken == NULL ? ERR_NO_MEMORY : 0;
 }
@@ -41,9 +44,15 @@ bool txn_voids_lost_work(const struct bridge *b)
     return b->config.exactly_once;
 }
 
-static bool is_full(const struct txn *t)
+static bool is_full(const struct bridge *b)
 {
-    return t->n >= TXN_RECORDS_MAX || t->bytes >= TXN_BYTES_MAX;
+    const struct txn *t = &b->txn;
+    return t->n >= b->config.txn_records_max || t->bytes >= b->config.txn_bytes_max;
+}
+
+static size_t sent_bytes(const struct parcel *p)
+{
+    return (p->entry != NULL ? p->entry : p->record)->cost_bytes;
 }
 
 /* A transaction of hops has most partitions of the bridge, so deliveries wait for it longer than
@@ -94,7 +103,7 @@ bool txn_takes(struct bridge *b, bool alone)
     struct txn *t = &b->txn;
     if (!b->config.exactly_once)
         return true;
-    if (t->state != TXN_OPEN || t->failed || t->single != NULL || is_full(t))
+    if (t->state != TXN_OPEN || t->failed || t->single != NULL || is_full(b))
         return false;
     if (t->n == 0 && apart_wants_turn(b))
         return false;
@@ -102,18 +111,48 @@ bool txn_takes(struct bridge *b, bool alone)
     return !t->close_requested;
 }
 
+bool txn_fits(struct bridge *b, const struct parcel *p, const struct list *events)
+{
+    struct txn *t = &b->txn;
+    if (!b->config.exactly_once || t->n == 0)
+        return true;
+    size_t n = t->n + t->owed_n + 1, bytes = t->bytes + t->owed_bytes + sent_bytes(p);
+    for (const struct link *l = list_first(events); l != NULL; l = list_after(events, l)) {
+        n++;
+        bytes += list_item(l, const struct parcel, link)->record->cost_bytes;
+    }
+    if (n <= b->config.txn_records_max && bytes <= b->config.txn_bytes_max)
+        return true;
+    t->close_requested = true;
+    return false;
+}
+
+void txn_owes(struct bridge *b, const struct parcel *event)
+{
+    if (!b->config.exactly_once)
+        return;
+    b->txn.owed_n++;
+    b->txn.owed_bytes += sent_bytes(event);
+}
+
 void txn_took(struct bridge *b, struct parcel *p, bool alone)
 {
     struct txn *t = &b->txn;
     if (!b->config.exactly_once)
         return;
-    b->txn.taken[t->n] = (uint32_t)(p - b->pools.parcels);
+    if (p->entry_kind == ENTRY_EVENT) {
+        assert(t->owed_n > 0 && t->owed_bytes >= sent_bytes(p));
+        t->owed_n--;
+        t->owed_bytes -= sent_bytes(p);
+    }
+    assert(t->n + t->owed_n < b->config.txn_records_max);
+    t->taken[t->n] = (uint32_t)(p - b->pools.parcels);
     if (t->n++ == 0) {
         t->since_mono_ms = b->now.mono_ms;
         bool urgent = p->kind != FORWARD_LEVEL && p->kind != FORWARD_DEAD;
         t->takes = b->txn.took = urgent ? READY_DELIVERIES : READY_HOPS;
     }
-    t->bytes += p->record->cost_bytes;
+    t->bytes += sent_bytes(p);
     if (alone)
         t->single = p;
 }
@@ -146,7 +185,7 @@ static int64_t over_mono_ms(const struct bridge *b)
 bool txn_is_over(const struct bridge *b)
 {
     const struct txn *t = &b->txn;
-    return t->single != NULL || t->close_requested || t->failed || is_full(t) ||
+    return t->single != NULL || t->close_requested || t->failed || is_full(b) ||
            b->commit.proving || b->now.mono_ms >= over_mono_ms(b);
 }
 

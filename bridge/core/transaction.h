@@ -12,6 +12,9 @@
    (notes.h) keep the records at fault from breaking another transaction. A record that is alone in
    its transaction can fail without a loss of the lanes.
 
+   It counts the events of its records when they are made, and not when they are sent. So neither
+   records nor events exceed its bounds.
+
    With at-least-once there is no real transaction: the open one accepts every record and never
    ends. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_TRANSACTION_H
@@ -32,8 +35,13 @@ bool txn_voids_lost_work(const struct bridge *b);
 bool txn_is_for(const struct bridge *b, enum ready kind);
 /* Returns whether it accepts one more record. alone: the record must be the only one. */
 bool txn_takes(struct bridge *b, bool alone);
-/* A record was forwarded in it. */
+/* Returns whether the record and its events (a list of parcels) stay within its bounds, which an
+   empty transaction does not check. Otherwise it closes. */
+bool txn_fits(struct bridge *b, const struct parcel *p, const struct list *events);
+/* A record was forwarded in it, or one of the events that it owes. */
 void txn_took(struct bridge *b, struct parcel *p, bool alone);
+/* This event of its last record follows. */
+void txn_owes(struct bridge *b, const struct parcel *event);
 /* A record failed, so the transaction cannot be committed. */
 void txn_failed(struct bridge *b, struct parcel *p, struct target *target, enum report report);
 /* Returns whether it is complete: it accepts no more records. */

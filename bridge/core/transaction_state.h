@@ -17,6 +17,7 @@ enum {
     TXN_HOPS_MS = 100,     /* hops wait for each other, so that they need few transactions */
     TXN_HOPS_MAX_MS = 500, /* while they are few, they wait longer (transaction.c) */
     TXN_HOPS_FEW = 500,    /* as many are no longer few */
+    /* Defaults of txn_records_max and txn_bytes_max (settings.h). */
     TXN_RECORDS_MAX = 60000,
     TXN_BYTES_MAX = 32 << 20,
     NOTES_MAX = 256
@@ -34,21 +35,22 @@ enum ready {
 
 struct txn {
     enum txn_state state;
-    enum ready takes;         /* decided by its first record */
-    size_t n, bytes;          /* its records */
-    int64_t since_mono_ms;    /* first record */
-    int64_t ending_mono_ms;   /* start of ENDING */
-    struct parcel *single;    /* the only record that it may have; NULL: any number */
-    bool close_requested;     /* a record waits to be alone in the next transaction */
-    bool announced;           /* its progress was announced, as if every record succeeded */
-    bool answered;            /* a record was acknowledged */
-    int64_t answered_mono_ms; /* last such acknowledgement */
-    int64_t listened_mono_ms; /* a silent target was last looked up */
-    bool timed_out;           /* a record timed out */
-    bool failed;              /* a record failed, so it cannot be committed */
-    bool reason_known;        /* the record or target at fault is known */
-    bool event_failed;        /* an event failed, so neither is at fault */
-    bool is_apart;            /* COMMITTING: it is the transaction of slow targets */
+    enum ready takes;          /* decided by its first record */
+    size_t n, bytes;           /* its records, and those of their events that are sent */
+    size_t owed_n, owed_bytes; /* the events that are not sent yet */
+    int64_t since_mono_ms;     /* first record */
+    int64_t ending_mono_ms;    /* start of ENDING */
+    struct parcel *single;     /* the only record that it may have; NULL: any number */
+    bool close_requested;      /* a record waits to be alone in the next transaction */
+    bool announced;            /* its progress was announced, as if every record succeeded */
+    bool answered;             /* a record was acknowledged */
+    int64_t answered_mono_ms;  /* last such acknowledgement */
+    int64_t listened_mono_ms;  /* a silent target was last looked up */
+    bool timed_out;            /* a record timed out */
+    bool failed;               /* a record failed, so it cannot be committed */
+    bool reason_known;         /* the record or target at fault is known */
+    bool event_failed;         /* an event failed, so neither is at fault */
+    bool is_apart;             /* COMMITTING: it is the transaction of slow targets */
 
     /* The failure. */
     struct parcel *failed_parcel; /* single, if it failed */

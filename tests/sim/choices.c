@@ -86,6 +86,16 @@ static void choose_long(struct world *w)
     w->setup.leap_ms = 60000;
 }
 
+/* A third of the seeds has small transactions. */
+static void choose_transactions(struct world *w)
+{
+    struct rng rng = rng_of(~w->seed);
+    if (!rng_chance(&rng, 3333))
+        return;
+    w->setup.txn_records_max = (size_t)rng_int(&rng, TXN_RECORDS_MIN, 2 * TXN_RECORDS_MIN);
+    w->setup.txn_bytes_max = (size_t)rng_int(&rng, 1, 4000);
+}
+
 void choices_setup(struct world *w)
 {
     struct rng *rng = &w->rng;
@@ -117,6 +127,7 @@ void choices_setup(struct world *w)
         setup->leap_ms = 2500;
     if (rng_chance(rng, 400))
         choose_long(w);
+    choose_transactions(w);
     setup->skip_unreadable = rng_chance(rng, 3000);
     if (rng_chance(rng, 3000))
         setup->request_max_bytes = REQUEST_BYTES_MAX;

@@ -81,6 +81,8 @@ static struct bridge_config configure(struct process *p)
                                   .commit_again_ms = w->setup.commit_again_ms,
                                   .record_max_bytes = bug_record_max(w),
                                   .exactly_once = w->setup.exactly_once,
+                                  .txn_records_max = w->setup.txn_records_max,
+                                  .txn_bytes_max = w->setup.txn_bytes_max,
                                   .control = w->setup.control,
                                   .skip_unreadable = w->setup.skip_unreadable,
                                   .session_ms = w->setup.session_ms,

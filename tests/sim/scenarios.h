@@ -208,6 +208,8 @@
     X(a_failed_delivery_has_one_event_for_each_try_exactly_once)              \
     /* stories_compat.c: requests in the format of another scheduler */       \
     X(a_foreign_replace_voids_older_requests_and_not_itself)                  \
+    X(a_transaction_closes_before_events_exceed_its_records_exactly_once)     \
+    X(an_empty_transaction_takes_a_record_of_any_size_exactly_once)           \
     X(a_foreign_replace_voids_older_requests_and_not_itself_exactly_once)     \
     X(foreign_replaces_and_cancels_are_restored)                              \
     /* stories_retry.c: requests with dlb-retry */                            \

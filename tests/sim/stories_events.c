@@ -249,3 +249,36 @@ void a_cancel_that_is_deleted_before_its_entry_is_unmatched(struct world *w)
     expect(w, c->entries == 0 && c->told[EVENT_CANCEL_UNMATCHED] == 1);
     story_finish(w);
 }
+/* All are due at one instant, and each has two events. */
+static void many_at_once(struct world *w, size_t records_max, size_t bytes_max)
+{
+    enum { N = 30 };
+    struct request *asked[N];
+    story_begin_exactly_once(w);
+    w->setup.events = EVENTS_ALL;
+    w->setup.txn_records_max = records_max;
+    w->setup.txn_bytes_max = bytes_max;
+    story_open(w);
+    w->knobs.hold_fetches = true;
+    for (int i = 0; i < N; i++)
+        asked[i] = story_ask(w, TARGET_A, 0);
+    story_pass(w, 100);
+    w->knobs.hold_fetches = false;
+    story_finish(w);
+    expect(w, COUNT(w, aborts) == 0);
+    for (int i = 0; i < N; i++) {
+        expect(w, asked[i]->delivered == 1 && asked[i]->told[EVENT_DELIVERED] == 1);
+        expect(w, asked[i]->told[EVENT_ACCEPTED] == 1);
+    }
+}
+
+void a_transaction_closes_before_events_exceed_its_records_exactly_once(struct world *w)
+{
+    many_at_once(w, TXN_RECORDS_MIN + 1, 0); /* a record and its two events do not divide it */
+}
+
+void an_empty_transaction_takes_a_record_of_any_size_exactly_once(struct world *w)
+{
+    many_at_once(w, 0, 1);
+}
+

@@ -93,6 +93,7 @@ struct setup {
     int64_t seal_ms;
     unsigned events; /* one bit for each type that is written; 0: none */
     bool events_lossy;
+    size_t txn_records_max, txn_bytes_max; /* 0: the defaults */
     size_t request_max_bytes; /* brokers close the connection on a larger request; 0: no limit */
     int max_attempts;
     bool default_target;

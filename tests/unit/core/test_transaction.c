@@ -110,6 +110,70 @@ Test(transaction, transaction_is_full_by_records_or_bytes)
     cr_expect(txn_is_over(fx.b));
 }
 
+/* Returns a list with n events of a record. */
+static struct list *events(int n)
+{
+    static struct list list;
+    list_init(&list);
+    while (n-- > 0) {
+        struct parcel *e = delivery();
+        e->entry_kind = ENTRY_EVENT;
+        list_append(&list, &e->link);
+    }
+    return &list;
+}
+
+static void take(int events_n)
+{
+    struct list *owed = events(events_n);
+    txn_took(fx.b, delivery(), false);
+    for (struct link *l; (l = list_first(owed)) != NULL;) {
+        list_remove(l);
+        txn_owes(fx.b, list_item(l, struct parcel, link));
+    }
+}
+
+Test(transaction, record_is_taken_only_with_room_for_its_events)
+{
+    fx.config.txn_records_max = TXN_RECORDS_MIN;
+    fixture_again();
+    cr_expect(txn_fits(fx.b, delivery(), events(EVENTS_RECORD_MAX)));
+    take(TXN_RECORDS_MIN - 4);
+    cr_expect(txn_takes(fx.b, false));
+    cr_expect(txn_fits(fx.b, delivery(), events(2)));
+    cr_expect_not(txn_is_over(fx.b));
+    cr_expect_not(txn_fits(fx.b, delivery(), events(3)), "its last event has no place");
+    cr_expect(txn_is_over(fx.b), "the record begins the next transaction");
+}
+
+Test(transaction, event_takes_the_place_that_its_record_reserved)
+{
+    fx.config.txn_records_max = TXN_RECORDS_MIN;
+    fixture_again();
+    take(TXN_RECORDS_MIN - 1);
+    cr_expect_not(txn_fits(fx.b, delivery(), events(0)), "it is full, though one record is sent");
+    for (int i = 1; i < TXN_RECORDS_MIN; i++) {
+        struct parcel *e = delivery();
+        e->entry_kind = ENTRY_EVENT;
+        txn_took(fx.b, e, false);
+    }
+    cr_expect_eq(txn()->n, TXN_RECORDS_MIN);
+    cr_expect_eq(txn()->owed_n + txn()->owed_bytes, 0);
+}
+
+Test(transaction, bytes_close_a_transaction_and_refuse_no_record)
+{
+    fx.config.txn_bytes_max = 1;
+    fixture_again();
+    cr_expect(txn_takes(fx.b, false) && txn_fits(fx.b, delivery(), events(2)));
+    fx.config.txn_bytes_max = 4 * delivery()->record->cost_bytes;
+    fixture_again();
+    take(1);
+    cr_expect(txn_fits(fx.b, delivery(), events(1)));
+    cr_expect_not(txn_fits(fx.b, delivery(), events(2)));
+    cr_expect(txn_is_over(fx.b));
+}
+
 Test(transaction, transaction_that_is_out_takes_no_record)
 {
     const enum txn_state out[] = {TXN_ENDING, TXN_COMMITTING};
