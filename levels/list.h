@@ -72,6 +72,12 @@ static inline struct link *list_after(const struct list *list, const struct link
     return link->next == &list->head ? NULL : link->next;
 }
 
+/* Returns the link that precedes; NULL at the start of the list. */
+static inline struct link *list_before(const struct list *list, const struct link *link)
+{
+    return link->prev == &list->head ? NULL : link->prev;
+}
+
 #define list_item(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
 #endif

@@ -181,8 +181,20 @@ static void check_parcels(const struct bridge *b)
     assert(waiting == b->wheel.count && bytes == b->pools.buffered_bytes && entries == 0);
 }
 
+static void check_letters(const struct bridge *b)
+{
+    const struct list *hops = &b->ready[READY_HOPS];
+    bool front = b->front_end != NULL;
+    for (const struct link *l = list_first(hops); l != NULL; l = list_after(hops, l)) {
+        assert(front || list_item(l, const struct parcel, link)->dead_letter == NULL);
+        front &= l != b->front_end;
+    }
+    assert(!front);
+}
+
 void bridge_check(const struct bridge *b)
 {
+    check_letters(b);
     wheel_check(&b->wheel);
     if (b->cancels.is_on)
         cancels_check(&b->cancels.table);

@@ -56,6 +56,8 @@ void parcel_detach(struct bridge *b, struct parcel *p)
         list_remove(&p->link);
         break;
     case PARCEL_READY:
+        if (b->front_end == &p->link)
+            b->front_end = list_before(&b->ready[READY_HOPS], &p->link);
         list_remove(&p->link);
         break;
     case PARCEL_FREE: /* in no list: new, or reported */
@@ -172,6 +174,22 @@ static void count_hop(struct bridge *b)
     b->hops_since_n++;
 }
 
+/* The outcome of a dead letter is committed before another record can break a transaction, so dead
+   letters precede all hops. */
+static void join_hops(struct bridge *b, struct parcel *p, bool first)
+{
+    struct list *hops = &b->ready[READY_HOPS];
+    count_hop(b);
+    if (!first && p->dead_letter == NULL) {
+        list_append(hops, &p->link);
+        return;
+    }
+    struct link *before = first ? NULL : b->front_end;
+    list_insert_before(before != NULL ? before->next : hops->head.next, &p->link);
+    if (before == b->front_end)
+        b->front_end = &p->link;
+}
+
 /* An entry is sent with deliveries, because the sender of its cancel waits for it. So are events.
  */
 static void make_ready(struct bridge *b, struct parcel *p, bool first)
@@ -193,13 +211,11 @@ static void make_ready(struct bridge *b, struct parcel *p, bool first)
     if (cancel_table_is_used(b, p) && !p->hashed)
         cancel_table_hash(b, p);
     if (hop)
-        count_hop(b);
-    /* The outcome of a dead letter is committed before another record can break a transaction. */
-    struct list *ready = &b->ready[hop ? READY_HOPS : READY_DELIVERIES];
-    if (letter || first)
-        list_prepend(ready, &p->link);
+        join_hops(b, p, first);
+    else if (first)
+        list_prepend(&b->ready[READY_DELIVERIES], &p->link);
     else
-        list_append(ready, &p->link);
+        list_append(&b->ready[READY_DELIVERIES], &p->link);
 }
 
 void parcel_ready(struct bridge *b, struct parcel *p)

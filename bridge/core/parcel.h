@@ -22,7 +22,8 @@ void parcel_drop_entry(struct bridge *b, struct parcel *p); /* releases its entr
 /* Marks the record as done before its report. If it fails, all lanes are read again. */
 void parcel_foresee(struct parcel *p);
 void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_wall_ms); /* in the wheel */
-/* Moves it to the ready parcels, or to the wheel if it is not due. */
+/* Moves it to the ready parcels, or to the wheel if it is not due. Dead letters precede hops, and
+   keep their order. */
 void parcel_ready(struct bridge *b, struct parcel *p);
 /* Does the same, before all that are ready. */
 void parcel_ready_first(struct bridge *b, struct parcel *p);

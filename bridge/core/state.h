@@ -331,6 +331,7 @@ struct bridge {
     struct queue *queues; /* by queue_id.index */
     struct wheel wheel;   /* WAITING parcels */
     struct list ready[READY_N];
+    struct link *front_end; /* the last hop that precedes all later ones (parcel.h). NULL: none */
     int64_t hops_since_mono_ms; /* the first of the hops became ready */
     size_t hops_since_n;        /* as many became ready since then */
     size_t in_flight;           /* parcels */

@@ -35,6 +35,7 @@ import events
 import everyday
 import found
 import histories
+import instant
 import known
 import limited
 import managed
@@ -74,7 +75,7 @@ from turns import play_in_turns, stopped
 
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
-         everyday, throttled, found, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries,
+         everyday, throttled, found, instant, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries,
          share_groups, split, spring_topics, paused, known, managed, dev_mode, dev_differs, dev_examples, admin, admin_live,
          admin_properties, page, oidc)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}

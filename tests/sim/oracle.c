@@ -270,6 +270,8 @@ static void check_dead(struct process *p, const struct forwarded *f)
                    AT(forward->from, f->input->offset), code_name(code), forward->refusal->reason);
     if (code == CODE_CANCELS_FULL)
         f->request->was_refused = true;
+    if (r != NULL)
+        f->request->letter_forward = w->forwards;
     if (forward->refusal->reason[0] == '\0')
         world_fail(w, "a dead letter without a reason");
     if (code == CODE_TOO_LARGE && strstr(forward->refusal->reason, " bytes") == NULL)

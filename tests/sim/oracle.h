@@ -56,6 +56,7 @@ struct request {
     enum code expect; /* CODE_OK: the request must be delivered, if its target can take it */
     int failures;     /* deliveries that were reported as failed */
     int delivered, dead;
+    uint64_t letter_forward; /* world.forwards at its last dead letter */
     bool finished, excused;
     int64_t finished_ms;
     struct retry_model retry;

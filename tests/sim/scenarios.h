@@ -52,6 +52,8 @@
     X(record_in_flight_from_before_another_owner_belongs_to_another_log)      \
     X(report_from_before_another_owner_marks_nothing_in_another_log)          \
     /* stories_delivery.c: sizes, targets, clocks, memory */                  \
+    X(dead_letters_keep_the_order_of_their_requests)                          \
+    X(dead_letters_keep_the_order_of_their_requests_exactly_once)             \
     X(too_large_for_level_and_dead_letter_goes_without_value)                 \
     X(dead_letter_with_too_large_a_key_goes_bare)                             \
     X(dead_letter_with_too_large_a_key_goes_bare_exactly_once)                \

@@ -473,3 +473,36 @@ void dead_letters_take_a_share_of_the_budget(struct world *w)
     story_until(w, COUNT(w, dead[CODE_NO_TIME]) == MANY);
     story_finish(w);
 }
+
+/* Refused requests among others, whose hops are ready in the same turns. */
+static void refuse_among_hops(struct world *w)
+{
+    enum { N = 60 };
+    struct request *asked[N];
+    story_open(w);
+    w->knobs.hold_fetches = true;
+    for (int i = 0; i < N; i++) {
+        struct ask ask = {.target = TARGET_A,
+                          .delay_ms = 7000,
+                          .has_value = true,
+                          .fault = i % 2 == 0 ? CODE_NO_TIME : CODE_OK};
+        asked[i] = workload_send(w, &ask);
+    }
+    story_pass(w, 100);
+    w->knobs.hold_fetches = false;
+    story_finish(w);
+    for (int i = 2; i < N; i += 2)
+        expect(w, asked[i]->dead == 1 && asked[i]->letter_forward > asked[i - 2]->letter_forward);
+}
+
+void dead_letters_keep_the_order_of_their_requests(struct world *w)
+{
+    story_begin(w);
+    refuse_among_hops(w);
+}
+
+void dead_letters_keep_the_order_of_their_requests_exactly_once(struct world *w)
+{
+    story_begin_exactly_once(w);
+    refuse_among_hops(w);
+}

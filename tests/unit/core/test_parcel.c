@@ -178,6 +178,45 @@ Test(parcel, dead_letter_goes_before_all_hops)
     cr_expect_null(first_ready(READY_DELIVERIES));
 }
 
+/* Fails unless the hops that are ready have these offsets, counted from START. */
+static void expect_hops(const char *offsets)
+{
+    char found[16];
+    size_t n = 0;
+    const struct list *hops = &fx.b->ready[READY_HOPS];
+    for (struct link *l = list_first(hops); l != NULL; l = list_after(hops, l))
+        found[n++] = (char)('0' + list_item(l, struct parcel, link)->offset - START);
+    found[n] = '\0';
+    cr_expect_str_eq(found, offsets);
+}
+
+Test(parcel, dead_letters_keep_their_order_before_all_hops)
+{
+    struct parcel *p[8];
+    for (int i = 0; i < 8; i++)
+        p[i] = due_in(START + i, HOUR_MS);
+    for (int i = 0; i < 8; i++) {
+        if (i == 1 || i == 2 || i == 4)
+            mark_dead(p[i]);
+        if (i < 6)
+            parcel_ready(fx.b, p[i]);
+    }
+    expect_hops("124035");
+    parcel_ready_first(fx.b, p[6]);
+    expect_hops("6124035");
+    parcel_forget(fx.b, p[4]);
+    mark_dead(p[7]);
+    parcel_ready(fx.b, p[7]);
+    expect_hops("6127035");
+    for (int i = 0; i < 8; i++) {
+        if (i != 4 && i != 0)
+            parcel_forget(fx.b, p[i]);
+    }
+    mark_dead(p[0]);
+    parcel_ready(fx.b, p[0]);
+    expect_hops("0");
+}
+
 Test(parcel, parked_record_leaves_its_target_when_it_is_ready)
 {
     struct target *t = fixture_target("orders");
