@@ -41,6 +41,7 @@ static int dispatch(struct bridge *b, struct parcel *p, struct forward *f, bool 
     if (err != 0)
         return err;
     parcel_detach(b, p);
+    parcel_leave_outlet(b, p);
     p->state = PARCEL_IN_FLIGHT;
     p->kind = (uint8_t)f->kind;
     p->to_slot = (int16_t)f->slot;

@@ -5,6 +5,7 @@
 #include "bridge/core/cancel_table.h"
 #include "bridge/core/commit.h"
 #include "bridge/core/outcome.h"
+#include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
 #include "bridge/core/restore.h"
@@ -102,6 +103,8 @@ void bridge_lanes_settled(struct bridge *b)
         struct queue *q = &b->queues[i];
         if (b->lanes[q->id.lane].owned)
             continue;
+        if (queue_is_schedule(q))
+            outlets_lane_lost(b, q->id.lane);
         window_init(&q->window, WINDOW_UNSET);
         q->missing = false;
         queue_forget_log(q);

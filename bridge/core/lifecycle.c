@@ -152,7 +152,7 @@ int bridge_queues_per_lane(const struct bridge *b)
 static void check_parcels(const struct bridge *b)
 {
     size_t in_flight = 0, revoked = 0, parked = 0, waiting = 0, apart = 0, held = 0;
-    int64_t bytes = 0, entries = 0;
+    int64_t bytes = 0, entries = 0, unacked_bytes = 0;
     for (int lane = 0; lane < b->config.lanes; lane++)
         entries -= b->lanes[lane].cancels.entries_out;
     for (size_t i = 0; i < b->pools.parcels_high; i++) {
@@ -168,6 +168,7 @@ static void check_parcels(const struct bridge *b)
         revoked += p->ownership != OWNED;
         bytes += record_memory(p->record, p->headers_n);
         bytes += p->entry != NULL ? record_memory(p->entry, 0) : 0;
+        unacked_bytes += p->unacked_bytes;
         assert(p->ownership == OWNED || p->state == PARCEL_IN_FLIGHT);
         assert(p->ownership != OWNED || b->lanes[p->queue->id.lane].owned);
         bool marked_early = b->txn.announced || b->txn.state == TXN_BROKEN;
@@ -178,6 +179,9 @@ static void check_parcels(const struct bridge *b)
     }
     assert(in_flight == b->in_flight && revoked == b->revoked && parked == b->targets.parked);
     assert(apart == b->apart.in_flight && apart + held <= b->apart.n);
+    for (int i = 0; i < b->config.lanes * outlets_per_lane(b); i++)
+        unacked_bytes -= b->outlets.all[i].unacked_bytes;
+    assert(unacked_bytes == 0);
     assert(waiting == b->wheel.count && bytes == b->pools.buffered_bytes && entries == 0);
 }
 

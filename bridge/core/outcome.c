@@ -255,8 +255,8 @@ void bridge_reported(struct bridge *b, struct parcel *p, enum report report, con
     if (away && b->txn.single != p) /* a single record still counts against its target */
         report = REPORT_NOT_SENT;
     struct target *target = p->target;
-    if (p->kind != FORWARD_TARGET)
-        outlet_reported(b, p, report);
+    if (p->kind != FORWARD_TARGET && report == REPORT_OK)
+        outlet_acked(b, p);
     bool alone = b->config.exactly_once ? b->txn.single == p : p->alone;
     if (target != NULL)
         target_reported(b, target, p, &(struct answer){report, alone, why});

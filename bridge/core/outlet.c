@@ -6,9 +6,9 @@
    cannot begin another. So an outlet is looked up before its first record, and again after a
    timeout. Its lane waits while it is unwritable.
 
-   With at-least-once, its records stay in flight until it is back, and take memory that other lanes
-   need. So the intake of a lane stops when such records reach the lane's share of a quarter of the
-   budget. */
+   With at-least-once, its records stay in flight, or are refused and sent again, until it is back.
+   They take memory that other lanes need. So the intake of a lane stops when such records reach the
+   lane's share of a quarter of the budget. */
 #include "bridge/core/outlet.h"
 #include "bridge/core/cluster.h"
 #include "bridge/core/parcel.h"
@@ -22,13 +22,9 @@ static int outlets_n(const struct bridge *b)
     return b->config.lanes * outlets_per_lane(b);
 }
 
-static struct outlet *outlet_of(const struct bridge *b, int lane, enum forward_kind kind, int slot)
+static struct outlet *outlet_of(const struct bridge *b, const struct parcel *p)
 {
-    int index = kind == FORWARD_DEAD     ? SLOT_SCHEDULE
-                : kind == FORWARD_CANCEL ? b->queues_per_lane
-                : kind == FORWARD_EVENT  ? b->queues_per_lane + 1
-                                         : slot;
-    return &b->outlets.all[lane * outlets_per_lane(b) + index];
+    return bridge_outlet(b, p->queue->id.lane, (enum forward_kind)p->kind, p->to_slot);
 }
 
 static struct queue_id id_of(const struct bridge *b, const struct outlet *o)
@@ -54,6 +50,8 @@ static void set_down(struct bridge *b, struct outlet *o, bool down, const char *
     struct counter *blocked = &b->stats->events_blocked;
     if (id.slot == SLOT_EVENTS)
         counter_set(blocked, counter_read(blocked) + (down ? 1 : (uint64_t)-1));
+    if (!b->lanes[id.lane].owned)
+        return;
     bridge_notice(b, (struct notice){.kind = down ? NOTICE_OUTLET_DOWN : NOTICE_OUTLET_UP,
                                      .queue = id,
                                      .to_slot = id.slot,
@@ -90,7 +88,7 @@ static bool may_look_up(const struct bridge *b, const struct outlet *o)
 
 bool outlet_takes(struct bridge *b, const struct parcel *p, enum forward_kind kind, int slot)
 {
-    struct outlet *o = outlet_of(b, p->queue->id.lane, kind, slot);
+    struct outlet *o = bridge_outlet(b, p->queue->id.lane, kind, slot);
     if (o->doubted && may_look_up(b, o))
         look_up(b, o);
     return !o->doubted;
@@ -107,7 +105,7 @@ void outlets_doubt(struct bridge *b)
 /* Other outlets may have lost the same broker, so all are looked up before they are used again. */
 void outlet_doubt(struct bridge *b, const struct parcel *p)
 {
-    struct outlet *o = outlet_of(b, p->queue->id.lane, (enum forward_kind)p->kind, p->to_slot);
+    struct outlet *o = outlet_of(b, p);
     if (!o->stalled)
         outlets_doubt(b);
     o->stalled = true;
@@ -116,7 +114,7 @@ void outlet_doubt(struct bridge *b, const struct parcel *p)
 
 void outlet_refused(struct bridge *b, const struct parcel *p, const char *why)
 {
-    struct outlet *o = outlet_of(b, p->queue->id.lane, (enum forward_kind)p->kind, p->to_slot);
+    struct outlet *o = outlet_of(b, p);
     o->doubted = true;
     o->recheck_mono_ms = b->now.mono_ms + LOOK_UP_AGAIN_MS;
     set_down(b, o, true, why);
@@ -128,39 +126,39 @@ static int64_t cost_of(const struct parcel *p)
     return record_memory(sent, 0);
 }
 
-void outlet_sent(struct bridge *b, const struct parcel *p)
+void outlet_sent(struct bridge *b, struct parcel *p)
 {
-    struct outlet *o = outlet_of(b, p->queue->id.lane, (enum forward_kind)p->kind, p->to_slot);
-    if (o->in_flight++ == 0)
-        o->answered_mono_ms = b->now.mono_ms;
-    o->in_flight_bytes += cost_of(p);
+    struct outlet *o = outlet_of(b, p);
+    if (o->unacked_bytes == 0)
+        o->acked_mono_ms = b->now.mono_ms;
+    p->unacked_bytes = (uint32_t)cost_of(p);
+    o->unacked_bytes += p->unacked_bytes;
 }
 
-void outlet_reported(struct bridge *b, const struct parcel *p, enum report report)
+void outlet_acked(struct bridge *b, struct parcel *p)
 {
-    struct outlet *o = outlet_of(b, p->queue->id.lane, (enum forward_kind)p->kind, p->to_slot);
-    assert(o->in_flight > 0 && o->in_flight_bytes >= cost_of(p));
-    o->in_flight--;
-    o->in_flight_bytes -= cost_of(p);
-    o->answered_mono_ms = b->now.mono_ms;
-    if (report == REPORT_OK && !txn_binds_topics(b))
+    struct outlet *o = outlet_of(b, p);
+    o->acked_mono_ms = b->now.mono_ms;
+    parcel_leave_outlet(b, p);
+    if (!txn_binds_topics(b))
         set_down(b, o, false, NULL);
 }
 
 static bool has_share(const struct bridge *b, const struct outlet *o)
 {
-    return o->in_flight_bytes >= lane_share_bytes(b);
+    return o->unacked_bytes >= lane_share_bytes(b);
 }
 
 bool outlet_is_silent(const struct bridge *b, int lane, enum forward_kind kind)
 {
-    const struct outlet *o = outlet_of(b, lane, kind, 0);
-    return o->down || has_share(b, o);
+    const struct outlet *o = bridge_outlet(b, lane, kind, 0);
+    bool probe = !txn_binds_topics(b) && o->unacked_bytes == 0;
+    return (o->down && !probe) || has_share(b, o);
 }
 
 bool outlet_is_flooded(const struct bridge *b, int lane, enum forward_kind kind)
 {
-    const struct outlet *o = outlet_of(b, lane, kind, 0);
+    const struct outlet *o = bridge_outlet(b, lane, kind, 0);
     return !txn_binds_topics(b) && o->down && has_share(b, o);
 }
 
@@ -171,7 +169,7 @@ bool outlets_stop_intake(const struct bridge *b, int lane)
     int64_t bytes = 0;
     for (int i = 0; i < outlets_per_lane(b); i++) {
         const struct outlet *o = &b->outlets.all[lane * outlets_per_lane(b) + i];
-        bytes += o->down ? o->in_flight_bytes : 0;
+        bytes += o->down ? o->unacked_bytes : 0;
     }
     return bytes >= lane_share_bytes(b);
 }
@@ -182,11 +180,16 @@ bool outlets_stop_intake(const struct bridge *b, int lane)
 static bool is_silent(const struct bridge *b, const struct outlet *o)
 {
     const struct cluster *c = &b->cluster;
-    int64_t since_mono_ms =
-        o->answered_mono_ms > c->back_mono_ms ? o->answered_mono_ms : c->back_mono_ms;
+    int64_t since_mono_ms = o->acked_mono_ms > c->back_mono_ms ? o->acked_mono_ms : c->back_mono_ms;
     if (c->muted_mono_ms > since_mono_ms)
         since_mono_ms = c->muted_mono_ms;
-    return o->in_flight > 0 && c->acked_mono_ms - since_mono_ms > OUTLET_SILENT_MS;
+    return o->unacked_bytes > 0 && c->acked_mono_ms - since_mono_ms > OUTLET_SILENT_MS;
+}
+
+void outlets_lane_lost(struct bridge *b, int lane)
+{
+    for (int i = 0; i < outlets_per_lane(b); i++)
+        set_down(b, &b->outlets.all[lane * outlets_per_lane(b) + i], false, NULL);
 }
 
 static void watch_silence(struct bridge *b)
@@ -195,7 +198,8 @@ static void watch_silence(struct bridge *b)
         return;
     b->outlets.watch_mono_ms = b->now.mono_ms;
     for (int i = 0; i < outlets_n(b); i++) {
-        if (is_silent(b, &b->outlets.all[i]))
+        const struct lane *lane = &b->lanes[i / outlets_per_lane(b)];
+        if (lane->owned && is_silent(b, &b->outlets.all[i]))
             set_down(b, &b->outlets.all[i], true, "nothing was acknowledged for three seconds");
     }
 }

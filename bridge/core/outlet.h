@@ -8,12 +8,15 @@
 /* Returns whether a record may go to the outlet. With exactly-once, looks up a doubted outlet
    first. */
 bool outlet_takes(struct bridge *b, const struct parcel *p, enum forward_kind kind, int slot);
-void outlet_sent(struct bridge *b, const struct parcel *p);
-void outlet_reported(struct bridge *b, const struct parcel *p, enum report report);
+/* The parcel counts for the outlet until it is acknowledged. After a failure it counts until its
+   next try. */
+void outlet_sent(struct bridge *b, struct parcel *p);
+void outlet_acked(struct bridge *b, struct parcel *p);
 /* Returns whether the lane must read no requests, because their hops could only wait in memory. */
 bool outlets_stop_intake(const struct bridge *b, int lane);
-/* At-least-once: returns whether the outlet acknowledged nothing for a while, or records in flight
-   to it take the lane's share of memory. */
+/* Returns whether the outlet is down, or the records that it has not acknowledged take the lane's
+   share of memory. At-least-once, it is not silent without such a record: the next one finds out
+   whether it is back. */
 bool outlet_is_silent(const struct bridge *b, int lane, enum forward_kind kind);
 /* At-least-once: returns whether both are true. */
 bool outlet_is_flooded(const struct bridge *b, int lane, enum forward_kind kind);
@@ -21,6 +24,7 @@ bool outlet_is_flooded(const struct bridge *b, int lane, enum forward_kind kind)
 void outlet_refused(struct bridge *b, const struct parcel *p, const char *why);
 void outlet_doubt(struct bridge *b, const struct parcel *p); /* after a timeout of p */
 void outlets_doubt(struct bridge *b);                        /* doubts all until looked up */
+void outlets_lane_lost(struct bridge *b, int lane);          /* they count as down no more */
 void outlets_serve(struct bridge *b);                        /* looks up, or checks for silence */
 /* Returns whether a record of this cost was too large for topics of this kind. */
 bool outlet_is_suspect(const struct bridge *b, const struct parcel *p, enum forward_kind kind);

@@ -81,6 +81,16 @@ void parcel_has_entry(struct bridge *b, struct parcel *p, enum entry_kind kind)
     b->lanes[p->queue->id.lane].cancels.entries_out++;
 }
 
+void parcel_leave_outlet(const struct bridge *b, struct parcel *p)
+{
+    if (p->unacked_bytes == 0)
+        return;
+    struct outlet *o = bridge_outlet(b, p->queue->id.lane, (enum forward_kind)p->kind, p->to_slot);
+    assert(o->unacked_bytes >= p->unacked_bytes);
+    o->unacked_bytes -= p->unacked_bytes;
+    p->unacked_bytes = 0;
+}
+
 void parcel_drop_entry(struct bridge *b, struct parcel *p)
 {
     if (p->entry_kind == ENTRY_CANCEL || p->entry_kind == ENTRY_REPLACE)
@@ -95,6 +105,7 @@ void parcel_drop_entry(struct bridge *b, struct parcel *p)
 
 static void parcel_free(struct bridge *b, struct parcel *p)
 {
+    parcel_leave_outlet(b, p);
     parcel_drop_entry(b, p);
     b->pools.buffered_bytes -= parcel_memory(p);
     counter_set(&b->stats->buffered_records, counter_read(&b->stats->buffered_records) - 1);

@@ -19,6 +19,8 @@ void parcel_void(struct bridge *b, struct parcel *p);
 /* It is the entry of a cancel, or sends an entry first. Until then it has none. */
 void parcel_has_entry(struct bridge *b, struct parcel *p, enum entry_kind kind);
 void parcel_drop_entry(struct bridge *b, struct parcel *p); /* releases its entry */
+/* It counts for no outlet any more (outlet.h). */
+void parcel_leave_outlet(const struct bridge *b, struct parcel *p);
 /* Marks the record as done before its report. If it fails, all lanes are read again. */
 void parcel_foresee(struct parcel *p);
 void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_wall_ms); /* in the wheel */

@@ -115,6 +115,7 @@ struct parcel {
     int64_t offset;                  /* in queue */
     int64_t end;                     /* end of its range of offsets; 0: it is one record */
     uint32_t headers_n;              /* of the message that it becomes */
+    uint32_t unacked_bytes;          /* its part of those of the outlet in kind and to_slot */
     int64_t until_wall_ms;           /* the later of due time and next try */
     int64_t overdue_wall_ms;         /* late because of its target since then; 0: it is not */
     int64_t delayed_ms;              /* IN_FLIGHT to its target: the target's part of the delay */
@@ -228,13 +229,12 @@ struct lane {
 };
 
 struct outlet {
-    bool doubted;             /* exactly-once: looked up before a record goes to it */
-    bool stalled;             /* exactly-once: a record to it was not acknowledged in time */
-    bool down;                /* unwritable at the last look-up, or silent for OUTLET_SILENT_MS */
-    int64_t recheck_mono_ms;  /* earliest next look-up */
-    int64_t answered_mono_ms; /* last report, or the start of the first record in flight */
-    size_t in_flight;         /* records */
-    int64_t in_flight_bytes;  /* their memory */
+    bool doubted;            /* exactly-once: looked up before a record goes to it */
+    bool stalled;            /* exactly-once: a record to it was not acknowledged in time */
+    bool down;               /* unwritable at the last look-up, or silent for OUTLET_SILENT_MS */
+    int64_t recheck_mono_ms; /* earliest next look-up */
+    int64_t acked_mono_ms;   /* last acknowledgement, or the start of the records without one */
+    int64_t unacked_bytes;   /* memory of the records that were sent and not acknowledged yet */
 };
 
 struct clock {
@@ -366,6 +366,16 @@ static inline struct queue *bridge_queue(const struct bridge *b, int lane, int s
 static inline int outlets_per_lane(const struct bridge *b)
 {
     return b->queues_per_lane + 2;
+}
+
+static inline struct outlet *bridge_outlet(const struct bridge *b, int lane, enum forward_kind kind,
+                                           int slot)
+{
+    int index = kind == FORWARD_DEAD     ? SLOT_SCHEDULE
+                : kind == FORWARD_CANCEL ? b->queues_per_lane
+                : kind == FORWARD_EVENT  ? b->queues_per_lane + 1
+                                         : slot;
+    return &b->outlets.all[lane * outlets_per_lane(b) + index];
 }
 
 static inline void bridge_notice(struct bridge *b, struct notice notice)

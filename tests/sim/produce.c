@@ -400,6 +400,8 @@ int port_forward(void *ctx, const struct forward *forward)
     make_entry(w, f, forward);
     decide(w, f, forward);
     decide_by_failure(w, f, forward);
+    if (w->refuses[f->chain])
+        f->report = REPORT_REFUSED;
     if (forward->kind == FORWARD_TARGET)
         decide_by_target(w, f, target_index(w, forward->target->name));
     check_leader(p, forward, f->chain);

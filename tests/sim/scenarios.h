@@ -162,6 +162,8 @@
     X(record_refused_without_a_key_is_not_tried_in_a_batch_again)             \
     X(a_level_without_a_leader_blocks_its_lane_alone)                         \
     X(silent_level_is_reported_and_blocks_its_lane_alone)                     \
+    X(level_that_refuses_takes_a_share_of_the_budget)                         \
+    X(topic_of_events_that_refuses_takes_a_share_of_the_budget)               \
     X(silent_level_takes_a_share_of_the_budget)                               \
     X(a_level_behind_a_series_of_throttles_is_not_closed)                     \
     X(a_level_that_loses_its_leader_breaks_one_transaction)                   \
@@ -199,19 +201,20 @@
     X(a_record_is_done_when_its_event_is_stored)                              \
     X(an_event_that_the_client_refuses_costs_no_turns_exactly_once)           \
     X(lossy_events_delay_no_record)                                           \
+    X(a_lane_that_was_lost_counts_as_blocked_no_more)                         \
     X(a_cancel_that_voids_nothing_has_an_event)                               \
     X(a_cancel_that_voids_nothing_has_an_event_exactly_once)                  \
     X(a_cancel_that_an_earlier_owner_applied_is_not_unmatched)                \
     X(an_unmatched_cancel_waits_for_the_partition_of_its_event)               \
     X(lane_is_released_after_the_event_that_waits_for_a_commit)               \
     X(lane_is_released_after_events_that_the_client_refuses_exactly_once)     \
+    X(a_transaction_closes_before_events_exceed_its_records_exactly_once)     \
+    X(an_empty_transaction_takes_a_record_of_any_size_exactly_once)           \
     X(a_cancel_that_is_deleted_before_its_entry_is_unmatched)                 \
     X(a_failed_delivery_has_one_event_for_each_try)                           \
     X(a_failed_delivery_has_one_event_for_each_try_exactly_once)              \
     /* stories_compat.c: requests in the format of another scheduler */       \
     X(a_foreign_replace_voids_older_requests_and_not_itself)                  \
-    X(a_transaction_closes_before_events_exceed_its_records_exactly_once)     \
-    X(an_empty_transaction_takes_a_record_of_any_size_exactly_once)           \
     X(a_foreign_replace_voids_older_requests_and_not_itself_exactly_once)     \
     X(foreign_replaces_and_cancels_are_restored)                              \
     /* stories_retry.c: requests with dlb-retry */                            \

@@ -472,6 +472,41 @@ void silent_level_takes_a_share_of_the_budget(struct world *w)
     story_finish(w);
 }
 
+/* Sends a stream of requests to a lane. Its level, or its partition of events, refuses each record.
+ */
+static void refuse_a_stream(struct world *w, bool events, int64_t delay_ms)
+{
+    enum { SECONDS = 12, EACH = 10, SOON = 4, BUDGET = 128 << 10 };
+    w->setup.memory_bytes = BUDGET;
+    w->setup.lanes = 2;
+    story_open(w);
+    int chain = events ? CHAINS_EVENTS : w->processes[0].topic_of_slot[1] * LANES_MAX;
+    w->refuses[chain] = true;
+    for (int i = 0; i < SECONDS * EACH; i++) {
+        story_ask_lane(w, 0, TARGET_A, delay_ms);
+        story_ask_lane(w, 1, TARGET_B, 0);
+        story_pass(w, 1000 / EACH);
+    }
+    expect(w, w->notices[NOTICE_OUTLET_DOWN] == 1 && w->notices[NOTICE_OUTLET_UP] == 0);
+    expect(w, COUNT(w, buffered_records) <= (SOON + 2) * EACH);
+    w->refuses[chain] = false;
+    story_until(w, w->notices[NOTICE_OUTLET_UP] == 1);
+    story_finish(w);
+}
+
+void level_that_refuses_takes_a_share_of_the_budget(struct world *w)
+{
+    story_begin(w);
+    refuse_a_stream(w, false, 3000);
+}
+
+void topic_of_events_that_refuses_takes_a_share_of_the_budget(struct world *w)
+{
+    story_begin(w);
+    w->setup.events = EVENT_BIT(EVENT_DELIVERED);
+    refuse_a_stream(w, true, 0);
+}
+
 /* The broker of that level throttles for seven seconds, by many short throttles. */
 void a_level_behind_a_series_of_throttles_is_not_closed(struct world *w)
 {

@@ -54,8 +54,32 @@ void lossy_events_delay_no_record(struct world *w)
     story_pass(w, 2000);
     expect(w, r->delivered == 1 && r->told[EVENT_DELIVERED] == 0);
     expect(w, story_committed(w, -1, 0)->base == 1);
-    story_pass(w, 2 * OUTAGE_MS);
+    for (int s = 0; s < 2 * OUTAGE_MS / 1000; s++) {
+        story_ask(w, TARGET_A, 0);
+        story_pass(w, 1000);
+    }
     expect(w, COUNT(w, events_lost) > 0);
+    r = story_ask(w, TARGET_A, 0);
+    story_pass(w, 1000);
+    expect(w, r->told[EVENT_DELIVERED] == 1); /* the partition is known to be back */
+    expect(w, w->notices[NOTICE_OUTLET_DOWN] == 1 && w->notices[NOTICE_OUTLET_UP] == 1);
+    story_finish(w);
+}
+
+/* Two processes share two lanes. The one whose lane has no partition of events loses it. */
+void a_lane_that_was_lost_counts_as_blocked_no_more(struct world *w)
+{
+    story_begin(w);
+    w->setup.processes = 2;
+    without_leader(w);
+    struct process *owner = story_owner(w, 0);
+    story_ask(w, TARGET_A, 0);
+    story_ask_lane(w, 1, TARGET_A, 0);
+    story_until(w, counter_read(&owner->stats.events_blocked) == 1);
+    process_stall(owner, 4 * w->setup.session_ms);
+    story_until(w, story_owner(w, 0) != NULL && story_owner(w, 0) != owner);
+    story_until(w, !owner->stalled && owner->member == MEMBER_STABLE);
+    expect(w, story_owner(w, 0) == owner || counter_read(&owner->stats.events_blocked) == 0);
     story_finish(w);
 }
 
@@ -229,26 +253,6 @@ void lane_is_released_after_events_that_the_client_refuses_exactly_once(struct w
         expect(w, asked[i]->delivered == 1 && asked[i]->told[EVENT_DELIVERED] == 1);
 }
 
-/* The entry of a cancel is in memory when the records are read again, and retention has deleted the
-   cancel. It remains in force until its end, and has voided nothing. */
-void a_cancel_that_is_deleted_before_its_entry_is_unmatched(struct world *w)
-{
-    story_begin_cancels_exactly_once(w);
-    w->setup.events = EVENT_BIT(EVENT_CANCEL_UNMATCHED);
-    story_open(w);
-    story_pass(w, 500);
-    w->knobs.full = 10000;
-    struct request *c = cancel_of(w, "other", NULL);
-    story_pass(w, 500);
-    expect(w, counter_read(&story_owner(w, 0)->stats.cancel_entries) == 1);
-    oracle_truncate(w, TOPIC_SCHEDULE, 0, c->offset + 1);
-    process_step_clock(story_owner(w, 0), -10000);
-    story_pass(w, 500);
-    w->knobs.full = 0;
-    story_pass(w, 30000);
-    expect(w, c->entries == 0 && c->told[EVENT_CANCEL_UNMATCHED] == 1);
-    story_finish(w);
-}
 /* All are due at one instant, and each has two events. */
 static void many_at_once(struct world *w, size_t records_max, size_t bytes_max)
 {
@@ -282,3 +286,23 @@ void an_empty_transaction_takes_a_record_of_any_size_exactly_once(struct world *
     many_at_once(w, 0, 1);
 }
 
+/* The entry of a cancel is in memory when the records are read again, and retention has deleted the
+   cancel. It remains in force until its end, and has voided nothing. */
+void a_cancel_that_is_deleted_before_its_entry_is_unmatched(struct world *w)
+{
+    story_begin_cancels_exactly_once(w);
+    w->setup.events = EVENT_BIT(EVENT_CANCEL_UNMATCHED);
+    story_open(w);
+    story_pass(w, 500);
+    w->knobs.full = 10000;
+    struct request *c = cancel_of(w, "other", NULL);
+    story_pass(w, 500);
+    expect(w, counter_read(&story_owner(w, 0)->stats.cancel_entries) == 1);
+    oracle_truncate(w, TOPIC_SCHEDULE, 0, c->offset + 1);
+    process_step_clock(story_owner(w, 0), -10000);
+    story_pass(w, 500);
+    w->knobs.full = 0;
+    story_pass(w, 30000);
+    expect(w, c->entries == 0 && c->told[EVENT_CANCEL_UNMATCHED] == 1);
+    story_finish(w);
+}

@@ -262,6 +262,7 @@ struct world {
     int64_t outage_until;               /* end of an outage of the broker */
     int64_t coordinator_until;          /* until then no commit and no member is accepted */
     int64_t leaderless_until[CHAINS_N]; /* until then the chain's partition has no leader */
+    bool refuses[CHAINS_N];             /* stories: the chain's partition refuses each record */
     bool ending;                        /* processes no longer start, except by a story */
     bool log_disordered;                /* writers overlapped, so level logs are out of order */
     bool unprovable; /* a process stalled and had no commit to prove its ownership */
