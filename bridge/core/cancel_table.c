@@ -26,7 +26,7 @@ int cancel_table_init(struct bridge *b)
         return 0;
     c->parts_ms = calloc((size_t)b->queues_per_lane, sizeof *c->parts_ms);
     if (c->parts_ms == NULL ||
-        cancels_init(&c->table, b->config.cancel_memory, b->config.cancel_seed) != 0)
+        cancels_init(&c->table, b->config.cancel_memory, b->config.hash_seed) != 0)
         return ERR_NO_MEMORY;
     for (int slot = 1; slot < b->queues_per_lane; slot++)
         c->parts_ms[slot] = ladder_slot_ms(&b->config.ladder, b->config.retired_ms, slot);

@@ -35,10 +35,11 @@ struct bridge_config {
 
     /* Cancels. */
     size_t cancel_memory; /* bytes of the table; 0: cancel and replace are refused as bad_op */
-    uint64_t cancel_seed; /* of its fingerprints, random for each process */
     int64_t seal_ms;      /* between two seals of a lane; 0: a minute */
 
     bool control; /* lanes wait for bridge_control_known */
+
+    uint64_t hash_seed; /* of the names in tables, random for each process */
 
     /* Events. */
     unsigned events;          /* EVENT_BIT of each type that is written */

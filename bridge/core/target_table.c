@@ -5,6 +5,9 @@
 
 #include <stdlib.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 enum { BUCKETS = 1024 };
 
 int targets_init(struct bridge *b)
@@ -28,9 +31,7 @@ void targets_deinit(struct bridge *b)
 
 static struct list *bucket_of(struct bridge *b, struct bytes name)
 {
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < name.len; i++)
-        hash = (hash ^ ((const uint8_t *)name.data)[i]) * 16777619u;
+    XXH64_hash_t hash = XXH3_64bits_withSeed(name.data, name.len, b->config.hash_seed);
     return &b->targets.buckets[hash % BUCKETS];
 }
 

@@ -70,7 +70,7 @@ static int64_t bulk_bytes(int64_t memory_bytes)
     return memory_bytes / BULK_SHARE > BULK_BYTES_MIN ? memory_bytes / BULK_SHARE : BULK_BYTES_MIN;
 }
 
-/* Fingerprints differ in each process, so that no producer can prepare names that collide. */
+/* Hashes of names differ in each process, so that no producer can prepare names that collide. */
 static uint64_t random_seed(void)
 {
     uint64_t seed = 0;
@@ -97,7 +97,7 @@ static int start_bridge(struct worker *w)
         .bulk_bytes = bulk_bytes(c->memory_bytes / c->workers),
         .large_bytes = c->memory_bytes / c->workers / LARGE_SHARE,
         .cancel_memory = (size_t)(c->cancel_memory / c->workers),
-        .cancel_seed = random_seed(),
+        .hash_seed = random_seed(),
         .control = true,
         .events = c->events,
         .events_lossy = c->events_lossy,

@@ -72,7 +72,7 @@ static struct bridge_config configure(struct process *p)
                                   .bulk_bytes = w->setup.bulk_bytes,
                                   .large_bytes = w->setup.large_bytes,
                                   .cancel_memory = w->setup.cancel_memory,
-                                  .cancel_seed = w->seed,
+                                  .hash_seed = w->seed,
                                   .seal_ms = w->setup.seal_ms,
                                   .events = w->setup.events,
                                   .events_lossy = w->setup.events_lossy,
