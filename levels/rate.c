@@ -98,6 +98,13 @@ int64_t bucket_wait_ms(const struct bucket *bucket, int64_t now_mono_ms)
     return whole_ms(next_ms(&b));
 }
 
+bool bucket_is_idle(const struct bucket *bucket, int64_t now_mono_ms)
+{
+    struct bucket b = *bucket;
+    refill(&b, now_mono_ms);
+    return b.free_ms <= NEARLY && b.tokens >= bucket_most(b.per_ms) - NEARLY;
+}
+
 int64_t bucket_give_slot(struct bucket *b, int64_t now_mono_ms)
 {
     refill(b, now_mono_ms);

@@ -68,6 +68,9 @@ void bucket_take(struct bucket *bucket);
 /* Returns the time until the slot that bucket_give_slot would give. */
 int64_t bucket_wait_ms(const struct bucket *bucket, int64_t now_mono_ms);
 
+/* Returns whether it holds all its tokens, and no record waits for a slot of it. */
+bool bucket_is_idle(const struct bucket *bucket, int64_t now_mono_ms);
+
 /* Gives the next free slot. Returns the time until then, at least 1 ms. Requires a record for which
    the bucket is not open. */
 int64_t bucket_give_slot(struct bucket *bucket, int64_t now_mono_ms);

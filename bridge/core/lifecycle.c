@@ -96,6 +96,8 @@ struct bridge *bridge_new(const struct bridge_config *config, const struct port 
     if (b->config.txn_bytes_max == 0)
         b->config.txn_bytes_max = TXN_BYTES_MAX;
     assert(b->config.txn_records_max >= TXN_RECORDS_MIN);
+    if (b->config.limited_max == 0)
+        b->config.limited_max = LIMITED_MAX;
     b->span = window_span_of(b->config.commit_text_max);
     b->port = *port;
     b->stats = stats;
@@ -202,6 +204,7 @@ void bridge_check(const struct bridge *b)
     wheel_check(&b->wheel);
     if (b->cancels.is_on)
         cancels_check(&b->cancels.table);
+    limit_table_check(&b->control.limits);
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++)
         queue_check(b, &b->queues[i]);
     check_parcels(b);

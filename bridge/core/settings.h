@@ -37,7 +37,8 @@ struct bridge_config {
     size_t cancel_memory; /* bytes of the table; 0: cancel and replace are refused as bad_op */
     int64_t seal_ms;      /* between two seals of a lane; 0: a minute */
 
-    bool control; /* lanes wait for bridge_control_known */
+    bool control;       /* lanes wait for bridge_control_known */
+    size_t limited_max; /* limited targets with a bucket at a time; 0: LIMITED_MAX */
 
     uint64_t hash_seed; /* of the names in tables, random for each process */
 

@@ -307,10 +307,8 @@ struct control_state {
     struct controls all;
     bool is_known;         /* the entries were read once, or the wait for them is over */
     int64_t since_mono_ms; /* start of this wait; 0: no lane waits yet */
+    bool lanes_changed;    /* since lanes were last assigned */
     struct limit_table limits;
-    uint64_t lanes_version; /* changes with the owned lanes; never 0 */
-    bool lanes_changed;     /* since they were last assigned */
-    uint64_t slots_version; /* slots that were given before it changed are void */
     struct {
         uint64_t version;     /* of `all`; 0: never */
         int64_t at_wall_ms;   /* valid from here, */

@@ -140,6 +140,7 @@ enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retir
     X(pauses, MAX)                    /* gauge: entries in force that pause targets */             \
     X(limits, MAX)                    /* gauge: the same that limit them */                        \
     X(oldest_pause_wall_ms, EARLIEST) /* gauge: 0: no pause is in force */                         \
+    X(limits_full, ADD)               /* withheld records whose target got no bucket */            \
     X(lanes, ADD)                     /* gauge: owned lanes */                                     \
     X(paused, ADD)                    /* gauge: paused queues */                                   \
     X(buffered_records, ADD)          /* gauge: parcels in work, in memory or in flight */         \

@@ -147,13 +147,24 @@ static enum gate probe(struct bridge *b, struct target *t)
     return GATE_DEFER;
 }
 
+static void end_down(const struct bridge *b, struct target *t)
+{
+    if (t->state == TARGET_DOWN && b->now.mono_ms >= t->recheck_mono_ms)
+        t->state = TARGET_UNKNOWN;
+}
+
+bool target_is_there(struct bridge *b, struct target *t)
+{
+    if (t->error == DELIVERY_MISSING)
+        end_down(b, t);
+    return !is_unknown(b, t) && (t->state != TARGET_DOWN || t->error != DELIVERY_MISSING);
+}
+
 enum gate target_gate(struct bridge *b, struct target *t)
 {
     if (must_wait(b, t))
         return GATE_DEFER;
-    bool waited = b->now.mono_ms >= t->recheck_mono_ms;
-    if (t->state == TARGET_DOWN && waited)
-        t->state = TARGET_UNKNOWN;
+    end_down(b, t);
     if (is_unknown(b, t))
         return GATE_PARK;
     switch (t->state) {

@@ -27,6 +27,9 @@ void targets_serve(struct bridge *b);
 
 /* Looks up a target early, because a record for it will be due within hold. */
 void target_expect(struct bridge *b, struct bytes name);
+/* Returns whether its topic exists, as far as is known. Looks up a target that is unknown. If the
+   result is false, target_gate does not open in this turn. */
+bool target_is_there(struct bridge *b, struct target *t);
 /* Decides what happens to a record that is due. */
 enum gate target_gate(struct bridge *b, struct target *t);
 void target_park(struct bridge *b, struct target *t, struct parcel *p);

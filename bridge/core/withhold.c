@@ -4,6 +4,7 @@
 #include "bridge/core/bridge.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/state.h"
+#include "bridge/core/target.h"
 #include "bridge/core/target_table.h"
 
 #include <assert.h>
@@ -15,8 +16,8 @@ int withhold_init(struct bridge *b)
 {
     struct control_state *c = &b->control;
     c->is_known = !b->config.control;
-    c->lanes_version = 1;
-    return controls_init(&c->all) != 0 || limit_table_init(&c->limits) != 0 ? ERR_NO_MEMORY : 0;
+    int err = limit_table_init(&c->limits, b->config.limited_max, b->config.hash_seed);
+    return controls_init(&c->all) != 0 || err != 0 ? ERR_NO_MEMORY : 0;
 }
 
 void withhold_deinit(struct bridge *b)
@@ -63,7 +64,7 @@ void withhold_lane_gained(struct bridge *b, const struct lane *lane, bool was_ke
 
 void withhold_forget_slots(struct bridge *b)
 {
-    b->control.slots_version++;
+    b->control.limits.slots_version++;
 }
 
 void withhold_lanes_settled(struct bridge *b)
@@ -74,7 +75,7 @@ void withhold_lanes_settled(struct bridge *b)
         c->lanes_changed |= b->lanes[i].was_owned != b->lanes[i].owned;
         b->lanes[i].was_owned = b->lanes[i].owned;
     }
-    c->lanes_version += c->lanes_changed;
+    c->limits.lanes_version += c->lanes_changed;
     c->lanes_changed = false;
 }
 
@@ -124,20 +125,30 @@ static const struct verdict *verdict_of(struct bridge *b, struct target *t)
     return &t->verdict;
 }
 
-/* A limit that was set again starts again. Otherwise records would wait behind the slots of records
-   that were sent while there was no limit. */
+/* Returns NULL if the target has no bucket. */
+static struct bucket *bucket_find(const struct bridge *b, const struct target *t)
+{
+    struct limited *p = limit_table_find(&b->control.limits, bytes_text(t->id.name));
+    return p == NULL ? NULL : &p->bucket;
+}
+
+/* Returns NULL if too many other targets have one. A limit that was set again starts again.
+   Otherwise records would wait behind the slots of records that were sent while there was no
+   limit. */
 static struct bucket *bucket_of(struct bridge *b, const struct target *t)
 {
-    struct control_state *c = &b->control;
+    struct limit_table *limits = &b->control.limits;
     double per_ms = rate_share(&t->verdict.rate, (int)lanes_owned(b), b->config.lanes);
-    struct limited *p = limit_table_get(&c->limits, bytes_text(t->id.name));
-    if (p->lanes_version != c->lanes_version || p->since_wall_ms != t->verdict.since_wall_ms ||
+    struct limited *p = limit_table_get(limits, bytes_text(t->id.name), b->now.mono_ms);
+    if (p == NULL)
+        return NULL;
+    if (p->lanes_version != limits->lanes_version || p->since_wall_ms != t->verdict.since_wall_ms ||
         p->bucket.per_ms != per_ms)
         bucket_start(&p->bucket, per_ms, b->now.mono_ms);
-    if (p->slots_version != c->slots_version)
+    if (p->slots_version != limits->slots_version)
         bucket_forget_slots(&p->bucket);
-    p->slots_version = c->slots_version;
-    p->lanes_version = c->lanes_version;
+    p->slots_version = limits->slots_version;
+    p->lanes_version = limits->lanes_version;
     p->since_wall_ms = t->verdict.since_wall_ms;
     return &p->bucket;
 }
@@ -149,15 +160,23 @@ static int64_t slot_wall_ms(const struct bridge *b, const struct bucket *bucket)
     return b->now.wall_ms + bucket_wait_ms(bucket, b->now.mono_ms) + CLOCKS_APART_MS;
 }
 
-/* A record that expires before its slot needs none. */
+/* Returns when a record comes back, at the latest after its expiry. */
+static int64_t back_wall_ms(int64_t at_wall_ms, const struct stamp *stamp)
+{
+    return at_wall_ms > stamp->expires_ms ? stamp->expires_ms + 1 : at_wall_ms;
+}
+
+/* A record that expires before its slot needs none. A target without a bucket is tried again like
+   one that is down. */
 static int64_t limited_until_ms(struct bridge *b, struct target *t, const struct stamp *stamp)
 {
     struct bucket *bucket = bucket_of(b, t);
     bool has_slot = stamp->extras.deferral == DEFERRAL_LIMITED;
+    if (bucket == NULL)
+        return back_wall_ms(b->now.wall_ms + DOWN_MS, stamp);
     if (bucket_is_open(bucket, has_slot, b->now.mono_ms))
         return 0;
-    int64_t slot_ms = slot_wall_ms(b, bucket);
-    return slot_ms > stamp->expires_ms ? stamp->expires_ms + 1 : slot_ms;
+    return back_wall_ms(slot_wall_ms(b, bucket), stamp);
 }
 
 int64_t withhold_until_ms(struct bridge *b, struct target *t, const struct stamp *stamp,
@@ -173,14 +192,20 @@ int64_t withhold_until_ms(struct bridge *b, struct target *t, const struct stamp
     case CONTROL_LIMITED:
         break;
     }
+    if (bucket_find(b, t) == NULL && !target_is_there(b, t))
+        return 0;
     *why = DEFERRAL_LIMITED;
     return limited_until_ms(b, t, stamp);
 }
 
 void withhold_put_back(struct bridge *b, struct target *t, const struct stamp *stamp)
 {
-    struct bucket *bucket = t->verdict.state == CONTROL_LIMITED ? bucket_of(b, t) : NULL;
-    if (bucket != NULL && slot_wall_ms(b, bucket) <= stamp->expires_ms)
+    if (t->verdict.state != CONTROL_LIMITED)
+        return;
+    struct bucket *bucket = bucket_find(b, t);
+    if (bucket == NULL)
+        counter_add(&b->stats->limits_full, 1);
+    else if (slot_wall_ms(b, bucket) <= stamp->expires_ms)
         (void)bucket_give_slot(bucket, b->now.mono_ms);
 }
 
@@ -197,8 +222,11 @@ void withhold_cancelled(struct bridge *b, const struct parcel *p)
     if (stamp->extras.deferral != DEFERRAL_LIMITED || p->until_wall_ms > stamp->expires_ms)
         return;
     struct target *t = target_get(b, stamp->target);
-    if (t != NULL && verdict_of(b, t)->state == CONTROL_LIMITED)
-        bucket_return_slot(bucket_of(b, t));
+    if (t == NULL || verdict_of(b, t)->state != CONTROL_LIMITED)
+        return;
+    struct bucket *bucket = bucket_find(b, t);
+    if (bucket != NULL)
+        bucket_return_slot(bucket);
 }
 
 bool withhold_is_over(struct bridge *b, const struct parcel *p)
@@ -214,11 +242,15 @@ bool withhold_is_over(struct bridge *b, const struct parcel *p)
     const struct verdict *verdict = verdict_of(b, t);
     if (verdict->state != CONTROL_LIMITED)
         return verdict->state == CONTROL_OPEN;
-    return slot_wall_ms(b, bucket_of(b, t)) < p->until_wall_ms - b->config.ladder.hold_ms;
+    const struct bucket *bucket = bucket_of(b, t);
+    return bucket != NULL && slot_wall_ms(b, bucket) < p->until_wall_ms - b->config.ladder.hold_ms;
 }
 
 void withhold_sent(struct bridge *b, const struct target *t)
 {
-    if (t->verdict.state == CONTROL_LIMITED)
-        bucket_take(bucket_of(b, t));
+    if (t->verdict.state != CONTROL_LIMITED)
+        return;
+    struct bucket *bucket = bucket_find(b, t);
+    assert(bucket != NULL);
+    bucket_take(bucket);
 }

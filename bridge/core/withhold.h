@@ -15,8 +15,10 @@ void withhold_deinit(struct bridge *b);
 /* The entries of `targets` may have other rates now. */
 void withhold_reconfigured(struct bridge *b);
 
-/* Returns when a due record must come back, and sets *why. Returns 0 if it may be sent now. stamp:
-   of the record. Gives it no slot yet. */
+/* Returns when a due record must come back, and sets *why. Returns 0 if target_gate decides: the
+   record may be sent now, or its target is not known to exist. Such a target takes up no bucket, so
+   that requests with wrong names keep none from other targets. stamp: of the record. Gives it no
+   slot yet. */
 int64_t withhold_until_ms(struct bridge *b, struct target *t, const struct stamp *stamp,
                           enum deferral *why);
 

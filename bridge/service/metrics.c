@@ -80,6 +80,10 @@ static const struct metric METRICS[] = {
      "Lateness that pauses and limits cause, of deliveries that were withheld before the last try. "
      "It counts from the later of due time and request timestamp to that try.",
      metrics_write_withheld_delay, 0},
+    {"delaybridge_limits_full_total", "counter", "",
+     "Due records that returned to a level because too many other targets were limited at the same "
+     "time. They are part of delaybridge_withheld_total.",
+     STATS(limits_full)},
     {"delaybridge_control_entries", "gauge", "op",
      "Entries of the topic of control in force: pauses and limits of targets.",
      metrics_write_control, 0},

@@ -13,6 +13,7 @@ void setup_fair(struct world *w)
         .lanes = 1,
         .ladder = {.level_ms = {1000, 5000, 30000}, .n = 3, .hold_ms = 1000, .slack_ms = 500},
         .memory_bytes = 4 << 20,
+        .limited_max = TARGETS_N,
         .session_ms = 6000,
         .leap_ms = BRIDGE_WAIT_MAX_MS,
         .max_attempts = 4,
@@ -226,6 +227,7 @@ static void choose_controls(struct world *w, int64_t faults_ms)
     if (w->without_cancels || !rng_chance(rng, 3333))
         return;
     w->setup.control = true;
+    w->setup.limited_max = (size_t)rng_int(rng, 1, 4);
     for (int n = rng_int(rng, 0, 12); n > 0; n--)
         world_at(w, rng_between(rng, 0, faults_ms), NULL, operate, NULL, 0);
 }

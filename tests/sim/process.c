@@ -72,6 +72,7 @@ static struct bridge_config configure(struct process *p)
                                   .bulk_bytes = w->setup.bulk_bytes,
                                   .large_bytes = w->setup.large_bytes,
                                   .cancel_memory = w->setup.cancel_memory,
+                                  .limited_max = w->setup.limited_max,
                                   .hash_seed = w->seed,
                                   .seal_ms = w->setup.seal_ms,
                                   .events = w->setup.events,

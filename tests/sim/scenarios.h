@@ -244,6 +244,8 @@
     X(an_entry_of_targets_may_have_a_rate)                                    \
     X(slots_are_given_again_after_a_restart)                                  \
     X(lanes_share_a_limit)                                                    \
+    X(a_limited_target_keeps_its_bucket_until_it_is_idle)                     \
+    X(a_limited_target_without_a_topic_takes_no_bucket)                       \
     X(a_removed_limit_is_over)                                                \
     X(a_removed_limit_frees_records_at_their_next_hop)                        \
     X(a_raised_limit_gives_earlier_slots_at_the_next_hop)                     \

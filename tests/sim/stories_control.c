@@ -331,6 +331,47 @@ static void ask_limited(struct world *w, struct request *all[], int n, struct ra
         all[i] = story_ask(w, TARGET_A, 0);
 }
 
+/* There is room for one bucket. The records that come between the others must not start it again:
+   it starts empty, so the target would get none at all. */
+void a_limited_target_keeps_its_bucket_until_it_is_idle(struct world *w)
+{
+    enum { N = 20 };
+    struct request *first[N], *second[N];
+    story_begin(w);
+    w->setup.limited_max = 1;
+    open_controlled(w);
+    operators_limit(w, "payments.*", 1, 1000);
+    story_pass(w, 100);
+    for (int i = 0; i < N; i++) {
+        first[i] = story_ask(w, TARGET_A, i * 500);
+        second[i] = story_ask(w, TARGET_B, i * 500 + 1);
+    }
+    story_pass(w, N * 1000 + 1500);
+    expect(w, delivered_of(first, N) == N && delivered_of(second, N) == 0);
+    expect(w, COUNT(w, limits_full) >= N);
+    story_pass(w, N * 1000 + 5000 + 3000);
+    expect(w, delivered_of(second, N) == N);
+    expect(w, COUNT(w, redeliveries) == 0 && COUNT(w, deferrals) == 0);
+    story_finish(w);
+}
+
+/* Its requests are dead-lettered meanwhile. */
+void a_limited_target_without_a_topic_takes_no_bucket(struct world *w)
+{
+    story_begin(w);
+    w->setup.limited_max = 1;
+    open_controlled(w);
+    operators_limit(w, "*", 1, 60000);
+    story_pass(w, 100);
+    struct request *wrong = story_ask(w, TARGET_GHOST, 0);
+    story_pass(w, 100);
+    struct request *r = story_ask(w, TARGET_A, 0);
+    story_until(w, r->delivered == 1);
+    story_until(w, wrong->dead == 1);
+    expect(w, COUNT(w, limits_full) == 0);
+    story_finish(w);
+}
+
 /* Its records were sent while there was no limit. */
 void a_limit_that_is_set_again_forgets_its_slots(struct world *w)
 {

@@ -98,7 +98,8 @@ struct setup {
     int max_attempts;
     bool default_target;
     bool exactly_once;
-    bool control; /* there is a topic of control */
+    bool control;       /* there is a topic of control */
+    size_t limited_max; /* limited targets with a bucket */
     bool skip_unreadable;
     bool producers_have_names; /* a new life fences the producer of the previous life */
     bool order_is_exact;     /* equal clocks and one ladder, so no breach of the order is allowed */

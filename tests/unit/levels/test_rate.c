@@ -156,6 +156,20 @@ Test(rate, slot_that_is_returned_is_given_again)
     cr_expect_eq(give(&b, NOW), NOW + 10, "a slot needs a token");
 }
 
+Test(rate, bucket_is_idle_with_all_its_tokens_and_no_slot)
+{
+    struct bucket b = started(0.002); /* it holds 2 tokens */
+    cr_expect_not(bucket_is_idle(&b, NOW + 999));
+    cr_expect(bucket_is_idle(&b, NOW + 1000));
+    cr_assert(passes(&b, false, NOW + 1000));
+    cr_expect_not(bucket_is_idle(&b, NOW + 1499));
+    cr_expect(bucket_is_idle(&b, NOW + 1500));
+    for (int64_t slot = 0; slot < NOW + 5000;)
+        slot = give(&b, NOW + 1500);
+    cr_expect_not(bucket_is_idle(&b, NOW + 5000));
+    cr_expect(bucket_is_idle(&b, NOW + 5500));
+}
+
 /* Random arrivals, with records that return in their slots, late and in any order. */
 Test(rate, no_span_has_more_than_the_rate_and_one_second)
 {

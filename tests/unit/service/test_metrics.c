@@ -232,6 +232,8 @@ Test(metrics, delay_by_operators_is_separate_from_lateness)
     counter_set(&stats.pauses, 2);
     counter_set(&stats.limits, 3);
     counter_set(&stats.oldest_pause_wall_ms, 1700000000123);
+    counter_set(&stats.limits_full, 4);
+    cr_expect(says("delaybridge_limits_full_total 4"));
     cr_expect(says("delaybridge_withheld_total{target=\"orders.*\",reason=\"paused\"} 5"));
     cr_expect(says("delaybridge_withheld_total{target=\"orders.*\",reason=\"limited\"} 6"));
     cr_expect(says("delaybridge_withheld_records{level=\"5s\"} 12"));
