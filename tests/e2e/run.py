@@ -35,6 +35,7 @@ import events
 import everyday
 import found
 import histories
+import hostile
 import instant
 import known
 import limited
@@ -75,7 +76,7 @@ from turns import play_in_turns, stopped
 
 PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
-         everyday, throttled, found, instant, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries,
+         everyday, throttled, found, hostile, instant, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries,
          share_groups, split, spring_topics, paused, known, managed, dev_mode, dev_differs, dev_examples, admin, admin_live,
          admin_properties, page, oidc)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
@@ -108,6 +109,7 @@ LONG = ("histories", "among", "held_requests_exactly", "kill9", "kill9_exactly",
         "clock_step", "clock_step_exactly", "bad_targets", "bad_targets_exactly", "level_deleted_exactly")
 ALL_PLACES = 1000
 SANITIZED = ("mixed", "mixed_exactly", "operated")
+ONLY_SANITIZED = tuple(hostile.SCENARIOS)  # without a sanitizer they show little
 ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "UNSURE": 3, "SKIPPED": 77}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}
@@ -125,7 +127,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=int(time.time()) % 1_000_000)
     parser.add_argument("--jobs", type=int, default=1, help="scenarios at a time (figures suffer)")
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "delaybridge")
-    parser.add_argument("--sanitized", type=Path, help=f"a second binary, on which {', '.join(SANITIZED)} run too")
+    parser.add_argument("--sanitized", type=Path, help=f"a second binary, on which {', '.join(SANITIZED + ONLY_SANITIZED)} run")
     parser.add_argument("--in", type=Path, dest="folder", help=argparse.SUPPRESS)
     parser.add_argument("--beside", type=int, metavar="GROUP",
                         help="other work: a process group, which is stopped while late scenarios are played once more")
@@ -258,7 +260,7 @@ def main() -> int:
         for name, function in ALL.items():
             print(f"{name:22} {'(--full) ' * (name in ON_DEMAND)}{function.__doc__.splitlines()[0]}")
         return 0
-    reduced = [name for name in ALL if options.full or name not in ON_DEMAND]
+    reduced = [name for name in ALL if (options.full or name not in ON_DEMAND) and name not in ONLY_SANITIZED]
     names = [n for name in options.scenario or reduced for n in GROUPS.get(name, [name])]
     unknown = [name for name in names if name not in ALL]
     if unknown:
@@ -266,7 +268,7 @@ def main() -> int:
         return 64
     turns = [Turn(name, options.binary) for name in names]
     if options.sanitized:
-        turns += [Turn(name, options.sanitized) for name in SANITIZED]
+        turns += [Turn(name, options.sanitized) for name in SANITIZED + ONLY_SANITIZED]
     for binary in {turn.binary for turn in turns}:
         if not binary.exists():
             print(f"run.py: {binary} is not there: ./dev build", file=sys.stderr)
