@@ -2,8 +2,8 @@
 /* One libmicrohttpd daemon. It parses HTTP, and this file collects a call and writes its answer. */
 #include "bridge/admin/server.h"
 
-#include "bridge/admin/patience.h"
 #include "bridge/base/clock.h"
+#include "bridge/base/patience.h"
 #include "bridge/service/listening.h"
 
 #include <microhttpd.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-    CONNECTIONS_MAX = PATIENCE_MAX,
+    CONNECTIONS_MAX = 32,
     PER_ADDRESS_MAX = 16,
     IDLE_S = 15,
     CALL_MS = 20000,    /* for a whole call, from the end of the one before */
@@ -57,31 +57,12 @@ static void free_receiving(struct receiving *r)
     free(r);
 }
 
-static struct patience_slot *slot_of(struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info == NULL ? NULL : info->socket_context;
-}
-
-static void on_connection(void *cls, struct MHD_Connection *connection, void **slot,
-                          enum MHD_ConnectionNotificationCode what)
-{
-    struct server *server = cls;
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (what == MHD_CONNECTION_NOTIFY_CLOSED)
-        patience_remove(&server->patience, *slot);
-    else
-        *slot = info == NULL ? NULL : patience_add(&server->patience, info->connect_fd);
-}
-
 static void on_completed(void *cls, struct MHD_Connection *connection, void **seen,
                          enum MHD_RequestTerminationCode why)
 {
     struct server *server = cls;
     (void)why;
-    patience_answering(&server->patience, slot_of(connection), false);
+    patience_enter(&server->patience, connection, PATIENCE_CALL);
     if (*seen != NULL)
         free_receiving(*seen);
     *seen = NULL;
@@ -249,8 +230,9 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     call.body = bytes_of(r->body, r->body_n);
     call.body_too_large = r->too_large;
     memcpy(request.id, r->id, sizeof request.id);
-    patience_answering(&server->patience, slot_of(connection), true);
+    patience_enter(&server->patience, connection, PATIENCE_ANSWER);
     dispatch_end(server->dispatch, r->route, &request, &answer);
+    patience_enter(&server->patience, connection, PATIENCE_READ);
     return respond(connection, &answer);
 }
 
@@ -263,13 +245,13 @@ static struct MHD_Daemon *start_daemon(struct server *server, int fd)
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HEADERS_MAX, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, patience_on_connection, &server->patience, MHD_OPTION_END);
 }
 
 static int start_threads(struct server *server, int fd)
 {
     int64_t call_ms = server->dispatch->call_ms;
-    if (patience_start(&server->patience, call_ms > 0 ? call_ms : CALL_MS) != 0)
+    if (patience_start(&server->patience, CONNECTIONS_MAX, call_ms > 0 ? call_ms : CALL_MS) != 0)
         return ERR_NO_MEMORY;
     server->daemon = start_daemon(server, fd);
     if (server->daemon != NULL)

@@ -2,20 +2,21 @@
 /* One libmicrohttpd daemon. */
 #include "bridge/service/http.h"
 
+#include "bridge/base/patience.h"
 #include "bridge/service/listening.h"
 
-#include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { CONNECTIONS_MAX = 64, PER_ADDRESS_MAX = 16, IDLE_S = 15 };
+enum { CONNECTIONS_MAX = 64, IDLE_S = 15, CALL_MS = 20000 /* for a call and its answer */ };
 
 struct http {
     const struct http_route *routes;
     void *ctx;
     struct MHD_Daemon *daemon;
+    struct patience patience;
     int port;
 };
 
@@ -86,6 +87,23 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
                    MHD_create_response_from_buffer(sizeof none - 1, none, MHD_RESPMEM_PERSISTENT));
 }
 
+/* One thread answers all. Each connection has one call: libmicrohttpd closes it after an answer
+   that on_request gives at its first chance. */
+static int start_threads(struct http *http, int fd)
+{
+    if (patience_start(&http->patience, CONNECTIONS_MAX, CALL_MS) != 0)
+        return ERR_NO_MEMORY;
+    http->daemon = MHD_start_daemon(
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, NULL, NULL, on_request, http,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_NOTIFY_CONNECTION,
+        patience_on_connection, &http->patience, MHD_OPTION_END);
+    if (http->daemon != NULL)
+        return 0;
+    patience_stop(&http->patience);
+    return ERR_CONFIG;
+}
+
 struct http *http_start(const char *listen, const struct http_route *routes, void *ctx,
                         struct error *error)
 {
@@ -99,14 +117,10 @@ struct http *http_start(const char *listen, const struct http_route *routes, voi
         return NULL;
     }
     *http = (struct http){.routes = routes, .ctx = ctx, .port = listening_port(fd)};
-    http->daemon = MHD_start_daemon(
-        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL, 0, NULL, NULL, on_request, http,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)PER_ADDRESS_MAX,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
-    if (http->daemon != NULL)
+    if (start_threads(http, fd) == 0)
         return http;
-    (void)error_set(error, ERR_CONFIG, "listen: \"%s\": %s", listen, strerror(errno));
+    (void)error_set(error, ERR_CONFIG, "listen: \"%s\": out of memory, or too many threads",
+                    listen);
     close(fd);
     free(http);
     return NULL;
@@ -120,5 +134,6 @@ int http_port(const struct http *http)
 void http_stop(struct http *http)
 {
     MHD_stop_daemon(http->daemon);
+    patience_stop(&http->patience);
     free(http);
 }

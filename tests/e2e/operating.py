@@ -66,6 +66,61 @@ class Watch:
         return 0
 
 
+class SlowClients(threading.Thread):
+    """96 clients from six addresses, each of which sends a line of an endless header now and then, and returns when it is
+    disconnected. Meanwhile a probe queries /livez ten times a second."""
+
+    def __init__(self, port: int, line_each_s: float):
+        super().__init__(daemon=True)
+        self.port, self.line_each_s = port, line_each_s
+        self.clients: list[socket.socket | None] = [None] * 96
+        self.probes, self.longest_s, self.started, self.ending = 0, 0.0, time.monotonic(), False
+        self.fault = ""
+        self.start()
+
+    def run(self) -> None:
+        next_line = 0.0
+        while not self.ending and not self.fault:
+            if time.monotonic() >= next_line:
+                next_line = time.monotonic() + self.line_each_s
+                self.clients = [self.send(n, client) for n, client in enumerate(self.clients)]
+            self.probe()
+            time.sleep(0.1)
+
+    def send(self, n: int, client: socket.socket | None) -> socket.socket | None:
+        try:
+            if client:
+                client.sendall(b"X: 1\r\n")
+                return client
+            client = socket.create_connection(("127.0.0.1", self.port), 1, (f"127.0.0.{1 + n % 6}", 0))
+            client.sendall(b"GET /livez HTTP/1.1\r\n")
+            return client
+        except OSError:
+            if client:
+                client.close()
+            return None
+
+    def probe(self) -> None:
+        start = time.monotonic()
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{self.port}/livez", timeout=1).close()
+        except OSError as problem:
+            self.fault = f"probe {self.probes}, {start - self.started:.1f} s after the first slow client: {problem}"
+        self.probes += 1
+        self.longest_s = max(self.longest_s, time.monotonic() - start)
+
+    def end(self, seconds: float) -> str:
+        """Ends it after so many seconds since its start."""
+        time.sleep(max(0.0, self.started + seconds - time.monotonic()))
+        self.ending = True
+        self.join()
+        for client in self.clients:
+            if client:
+                client.close()
+        require(not self.fault and self.longest_s < 1, f"a probe failed: {self.fault} longest {self.longest_s:.1f} s")
+        return f"{self.probes} probes among slow clients, the longest {self.longest_s * 1000:.0f} ms"
+
+
 class Manager:
     """Receives the notifications, as a service manager does."""
 
@@ -187,10 +242,11 @@ def operated(stage: Stage) -> str:
     manager.wait("READY=1", 5)
     watch.wait("/readyz", 200, 10)
     require(watch.get("/livez")[0] == 200, "alive")
+    slow = SlowClients(port, 8 if stage.full else 1)
     generator = stage.generator(4000)
     stage.sender.send_paced(lambda n, now: generator.request(now) if n % 10 else generator.poison(now, n // 10),
                             3000 if stage.full else 600, 300)
-    line = judge(stage.verify())
+    line = judge(stage.verify()) + "; " + slow.end(120 if stage.full else 5)
     waiting_records_are_shown(stage, watch)
     judge(stage.verify())
     time.sleep(1.5)  # the survey runs once a second

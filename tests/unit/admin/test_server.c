@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* server: the listener of the admin API, called through a plain socket. */
 #include "bridge/admin/server.h"
+#include "tests/unit/slow_clients.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -23,7 +24,18 @@ static void answer_it(void *ctx, const struct admin_route *route,
     out->json = request->body == NULL ? json_object() : json_incref(request->body);
 }
 
+/* Answers with more than the kernel takes. */
+static void answer_large(void *ctx, const struct admin_route *route,
+                         const struct admin_request *request, struct admin_answer *out)
+{
+    static char large[1 << 19];
+    (void)ctx, (void)route, (void)request;
+    out->status = 200;
+    out->file = bytes_of(large, sizeof large);
+}
+
 static const struct admin_route ROUTES[] = {
+    {"GET", "/large", ACCESS_OPEN, false, false, NULL, NULL, answer_large},
     {"GET", "/open", ACCESS_OPEN, false, false, "q", NULL, answer_it},
     {"POST", "/open", ACCESS_OPEN, false, true, NULL, NULL, answer_it},
     {"POST", "/closed", ACCESS_TOKEN, false, true, NULL, NULL, answer_it},
@@ -172,6 +184,22 @@ Test(server, connections_of_one_address_are_limited)
     for (int i = 0; i < 200 && strstr(ask("GET /open", NULL, 0), " 200 ") == NULL; i++)
         usleep(50 * 1000);
     cr_expect(strstr(answer, " 200 ") != NULL, "%s", answer);
+}
+
+static const char PROBE[] = "GET /open HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+
+Test(server, clients_with_incomplete_calls_cannot_hold_the_listener)
+{
+    struct slow_clients clients = {server_port(server),      6,          7,
+                                   "GET /open HTTP/1.1\r\n", "X: 1\r\n", {0}};
+    expect_probes_answered(&clients, PROBE);
+}
+
+Test(server, clients_that_read_no_answer_cannot_hold_the_listener)
+{
+    struct slow_clients clients = {
+        server_port(server), 6, 7, "GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "", {0}};
+    expect_probes_answered(&clients, PROBE);
 }
 
 Test(server, slow_client_does_not_block_others)

@@ -2,6 +2,8 @@
 /* http: a listener, queried through a plain socket. */
 #include "bridge/service/http.h"
 
+#include "tests/unit/slow_clients.h"
+
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -98,6 +100,36 @@ Test(http, slow_client_does_not_block_others)
     cr_assert_eq(write(slow, "GET /met", 8), 8);
     cr_expect(strstr(ask("GET /metrics HTTP/1.0\r\n\r\n"), " 200 ") != NULL, "%s", answer);
     close(slow);
+}
+
+static const char PROBE[] = "GET /metrics HTTP/1.0\r\n\r\n";
+
+Test(http, clients_with_incomplete_requests_cannot_hold_the_listener)
+{
+    struct slow_clients clients = {http_port(http), 6,  1, "GET /metrics HTTP/1.1\r\n",
+                                   "X: 1\r\n",      {0}};
+    expect_probes_answered(&clients, PROBE);
+}
+
+Test(http, clients_of_one_address_cannot_hold_the_listener)
+{
+    struct slow_clients clients = {http_port(http), 1,  1, "GET /metrics HTTP/1.1\r\n",
+                                   "X: 1\r\n",      {0}};
+    expect_probes_answered(&clients, PROBE);
+}
+
+Test(http, clients_that_read_no_answer_cannot_hold_the_listener)
+{
+    enum { LARGE = 1 << 19 }; /* more than the kernel takes */
+    char *large = malloc(LARGE);
+    cr_assert_not_null(large);
+    memset(large, 'x', LARGE);
+    large[LARGE - 1] = '\0';
+    body = large;
+    struct slow_clients clients = {
+        http_port(http), 6, 1, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", "", {0}};
+    expect_probes_answered(&clients, PROBE);
+    free(large);
 }
 
 Test(http, an_unusable_address_is_quoted)
