@@ -125,6 +125,7 @@ static bool admit_cancel(struct bridge *b, struct queue *q, struct record *entry
     struct record *request = take_head(q);
     q->head_headers_n = 0;
     struct parcel *p = parcel_new(b, q, entry);
+    p->facts.key_len = (int16_t)cancel_key_len(request->key);
     b->port.release(b->port.ctx, request);
     p->raw = true;
     parcel_has_entry(b, p, ENTRY_CANCEL);

@@ -50,12 +50,22 @@ struct record *cancel_entry(struct bridge *b, const struct queue *q, const struc
                                  .timestamp_ms = stamp->timestamp_ms,
                                  .in_force_ms = b->now.wall_ms};
     struct bytes name = cancel_name(q->head->key, stamp->id, &entry.kind);
-    struct record *record = b->port.make(b->port.ctx, name, CANCEL_ENTRY_SIZE);
+    int len = cancel_key_len(q->head->key);
+    size_t key_n = len < 0 ? 0 : (size_t)len;
+    struct record *record = b->port.make(b->port.ctx, name, CANCEL_ENTRY_SIZE + key_n);
     if (record == NULL)
         return NULL;
-    cancel_entry_encode(&entry, (void *)record->value.data);
+    uint8_t *value = (uint8_t *)record->value.data;
+    cancel_entry_encode(&entry, value);
+    memcpy(value + CANCEL_ENTRY_SIZE, q->head->key.data, key_n);
+    record->value.len = CANCEL_ENTRY_SIZE;
     record->offset = q->head->offset;
     return record;
+}
+
+int cancel_key_len(struct bytes key)
+{
+    return key.len > EVENT_TEXT_MAX ? -1 : (int)key.len;
 }
 
 void cancel_precede(struct bridge *b, struct parcel *p, struct record *entry)

@@ -24,8 +24,11 @@
 /* Puts the cancel at the head of q in force. Returns CODE_OK, or CODE_CANCELS_FULL with `why`. */
 enum code cancel_apply(struct bridge *b, struct queue *q, const struct stamp *stamp,
                        struct refusal *why);
-/* Returns a new entry for the cancel at the head of q, or NULL if there is no memory now. */
+/* Returns a new entry for the cancel at the head of q, or NULL if there is no memory now. Its
+   record key follows the value in memory, for events: the topic does not store it. */
 struct record *cancel_entry(struct bridge *b, const struct queue *q, const struct stamp *stamp);
+/* Returns the length of this key behind an entry, or -1 if it is too long for an event. */
+int cancel_key_len(struct bytes key);
 /* Makes the parcel send this entry first, and its own record after the acknowledgement. */
 void cancel_precede(struct bridge *b, struct parcel *p, struct record *entry);
 /* Returns a parcel that sends value to the topic of cancels and marks no offset, for a seal or a

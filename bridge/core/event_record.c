@@ -27,7 +27,7 @@ static void describe_raw(const struct bridge *b, const struct parcel *p, struct 
         e->target = request_target(&b->config.rules, p->record);
 }
 
-/* The entry of a cancel has its name only. */
+/* The key of an entry is the name of its cancel. */
 static void describe_entry(const struct parcel *p, struct event *e)
 {
     struct cancel_decoded decoded;
@@ -35,8 +35,9 @@ static void describe_entry(const struct parcel *p, struct event *e)
     assert(err == 0);
     if (decoded.is.entry.kind == CANCEL_BY_ID)
         e->id = p->record->key;
-    else
-        e->key = p->record->key;
+    const uint8_t *value = p->record->value.data;
+    if (p->facts.key_len >= 0)
+        e->key = bytes_of(value + CANCEL_ENTRY_SIZE, (size_t)p->facts.key_len);
 }
 
 /* The topic of the first request is null if it is the schedule topic. */

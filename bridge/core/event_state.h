@@ -18,6 +18,7 @@ struct event_facts {
     uint8_t retried; /* number of such events, for the last attempts (EVENT_DELIVERY_RETRIED) */
     bool certain;    /* EVENT_CANCELLED */
     bool stored;     /* EVENT_DELIVERED: the place of the delivery is known */
+    int16_t key_len; /* of a cancel: bytes of its record key, which follow its entry (cancel.h) */
     int32_t partition;
     int64_t stored_offset;    /* EVENT_DELIVERED: with partition, this place */
     int64_t in_force_wall_ms; /* EVENT_CANCEL_ACCEPTED, EVENT_REPLACED */

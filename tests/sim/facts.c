@@ -72,6 +72,71 @@ static void check_retry(struct process *p, const struct request *r, const char *
                    (long long)r->offset, r->retry.number, text);
 }
 
+/* The members that an event of the type always has, as docs/events.md promises. */
+static const struct {
+    enum event_type type;
+    const char *name;
+} PROMISED[] = {
+    {EVENT_ACCEPTED, "target"},
+    {EVENT_ACCEPTED, "due"},
+    {EVENT_ACCEPTED, "attempt"},
+    {EVENT_DELIVERED, "target"},
+    {EVENT_DELIVERED, "due"},
+    {EVENT_DELIVERED, "attempt"},
+    {EVENT_CANCEL_ACCEPTED, "in_force"},
+    {EVENT_CANCELLED, "target"},
+    {EVENT_CANCELLED, "due"},
+    {EVENT_CANCELLED, "attempt"},
+    {EVENT_CANCELLED, "cancelled_by"},
+    {EVENT_CANCELLED, "certain"},
+    {EVENT_REPLACED, "target"},
+    {EVENT_REPLACED, "in_force"},
+    {EVENT_TOO_LATE, "delivered"},
+    {EVENT_DELIVERY_RETRIED, "target"},
+    {EVENT_DELIVERY_RETRIED, "due"},
+    {EVENT_DELIVERY_RETRIED, "attempt"},
+    {EVENT_DELIVERY_RETRIED, "code"},
+    {EVENT_DELIVERY_RETRIED, "reason"},
+    {EVENT_DELIVERY_RETRIED, "next_try"},
+    {EVENT_DEAD_LETTERED, "code"},
+    {EVENT_DEAD_LETTERED, "reason"},
+    {EVENT_EXPIRED, "target"},
+    {EVENT_EXPIRED, "code"},
+    {EVENT_EXPIRED, "reason"},
+    {EVENT_RETRY_ACCEPTED, "target"},
+    {EVENT_RETRY_ACCEPTED, "due"},
+    {EVENT_RETRY_ACCEPTED, "attempt"},
+    {EVENT_RETRY_ACCEPTED, "retry"},
+    {EVENT_RETRY_ACCEPTED, "origin"},
+};
+
+/* Returns whether a text is this member, or is null and the member is missing. */
+static bool is_member(const char *text, const char *name, struct bytes expected)
+{
+    const char *at = member(text, name);
+    if (at == NULL || bytes_is_null(expected))
+        return at == NULL && bytes_is_null(expected);
+    return at[0] == '"' && strlen(at) > expected.len + 1 && at[expected.len + 1] == '"' &&
+           memcmp(at + 1, expected.data, expected.len) == 0;
+}
+
+/* A cancel that voids nothing has its name only. */
+static void check_members(struct world *w, const struct told *t, const char *event)
+{
+    const struct request *r = t->request;
+    const char *data = member(event, "data");
+    bool name_only = t->type == EVENT_CANCEL_UNMATCHED && r->named_by_id;
+    struct bytes key =
+        name_only || r->record_key.len > EVENT_TEXT_MAX ? bytes_null() : r->record_key;
+    for (size_t i = 0; i < sizeof PROMISED / sizeof *PROMISED; i++)
+        if (PROMISED[i].type == t->type && member(data, PROMISED[i].name) == NULL)
+            world_fail(w, "an event without %s: %.400s", PROMISED[i].name, event);
+    if (!is_member(data, "key", key))
+        world_fail(w, "an event without the key of its request: %.400s", event);
+    if (r->named_by_id && r->expect != CODE_BAD_ID && !is_member(data, "id", r->id))
+        world_fail(w, "an event without the id of its request: %.400s", event);
+}
+
 static void check_request(struct process *p, const struct told *t, const char *text)
 {
     struct world *w = p->world;
@@ -158,6 +223,7 @@ struct told *facts_forwarded(struct process *p, const struct forward *forward)
     if (t->request->lane != forward->from.lane)
         world_fail(w, "an event of another lane: %.300s", text);
     check_request(p, t, text);
+    check_members(w, t, text);
     if (t->type == EVENT_TOO_LATE)
         t->other = request_at(w, member(text, "delivered"));
     return t;

@@ -50,7 +50,8 @@ struct request {
     int64_t chosen_ms;  /* epoch: this time; 0: not seen yet */
     int64_t expires_ms; /* INT64_MAX: it never expires */
     const char *target;
-    struct bytes key, value, id;  /* key: of the delivered record */
+    struct bytes key, value, id; /* key: of the delivered record */
+    struct bytes record_key;
     const struct header *headers; /* user headers */
     size_t headers_n;
     enum code expect; /* CODE_OK: the request must be delivered, if its target can take it */

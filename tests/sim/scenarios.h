@@ -202,6 +202,7 @@
     X(an_event_that_the_client_refuses_costs_no_turns_exactly_once)           \
     X(lossy_events_delay_no_record)                                           \
     X(a_lane_that_was_lost_counts_as_blocked_no_more)                         \
+    X(events_of_a_cancel_by_id_have_its_record_key)                           \
     X(a_cancel_that_voids_nothing_has_an_event)                               \
     X(a_cancel_that_voids_nothing_has_an_event_exactly_once)                  \
     X(a_cancel_that_an_earlier_owner_applied_is_not_unmatched)                \

@@ -134,6 +134,20 @@ void a_failed_delivery_has_one_event_for_each_try_exactly_once(struct world *w)
     refused_once(w);
 }
 
+/* facts.c checks the members of each event. */
+void events_of_a_cancel_by_id_have_its_record_key(struct world *w)
+{
+    story_begin_cancels(w);
+    w->setup.events = EVENTS_ALL;
+    story_open(w);
+    struct request *r = ask_named(w, "k", "id", 0);
+    story_until(w, r->delivered == 1);
+    struct request *cancel = cancel_of(w, "k", "id");
+    story_pass(w, 5000);
+    expect(w, cancel->told[EVENT_CANCEL_ACCEPTED] == 1 && cancel->told[EVENT_TOO_LATE] == 1);
+    story_finish(w);
+}
+
 /* The cancel of a name that no request has, next to one that voids a request. */
 static void cancel_nothing(struct world *w)
 {

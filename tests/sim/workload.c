@@ -145,8 +145,9 @@ static bool names_target(const struct world *w, const struct ask *ask)
 }
 
 /* The name, as a reader of the contract would find it. */
-static void name_request(struct request *r, const struct ask *ask, struct bytes record_key)
+static void name_request(struct request *r, const struct ask *ask)
 {
+    const struct bytes record_key = r->record_key;
     r->named_by_id = ask->id != NULL;
     r->name = ask->id != NULL                                ? bytes_text(ask->id)
               : record_key.len >= 1 && record_key.len <= 128 ? record_key
@@ -237,6 +238,7 @@ struct request *workload_send(struct world *w, const struct ask *ask)
                          .expires_ms = ask->expires_in_ms ? due_ms + ask->expires_in_ms : INT64_MAX,
                          .target = w->targets[ask->target].name,
                          .key = text_or_null(ask->key),
+                         .record_key = text_or_null(ask->key),
                          .value = value_of(w, ask),
                          .id = text_or_null(ask->id),
                          .expect = ask->fault,
@@ -256,7 +258,7 @@ struct request *workload_send(struct world *w, const struct ask *ask)
     if (!ask->etf1)
         add_op(&g, ask);
     add_fault(&g, ask);
-    name_request(r, ask, r->key);
+    name_request(r, ask);
     r->schedule = w->schedule_n;
     struct entry entry = {.timestamp_ms = ask->no_timestamp ? -1 : stamped_ms,
                           .key = r->key,

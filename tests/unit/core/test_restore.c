@@ -2,6 +2,7 @@
 /* restore, seal: the steps of a lane until it opens, and the life of its cancels. */
 #include "bridge/core/bridge.h"
 #include "bridge/core/cancel_table.h"
+#include "bridge/core/event_record.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/progress.h"
 #include "bridge/core/restore.h"
@@ -548,4 +549,23 @@ Test(restore, the_worker_sees_the_position_of_a_load)
     bridge_load_ended(fx.b, 0, 5);
     open_lane();
     cr_expect_not(bridge_lane_is_loading(fx.b, 0, &at, &end));
+}
+
+Test(restore, event_of_a_cancel_by_id_has_its_record_key)
+{
+    const struct header headers[] = {{"dlb-op", bytes_text("cancel")}, {"dlb-id", bytes_text("a")}};
+    fx.b->config.event_source = "group";
+    open_lane();
+    struct record *cancel = fixture_raw(START, 0);
+    cancel->headers = headers;
+    cancel->headers_n = 2;
+    fixture_offer(SLOT_SCHEDULE, cancel);
+    fixture_turn();
+    cr_assert_eq(fx.sent.kind, FORWARD_CANCEL);
+    struct record *event = event_record(fx.b, fx.sent.parcel, EVENT_CANCEL_ACCEPTED, -1);
+    cr_assert_not_null(event);
+    cr_expect(memmem(event->value.data, event->value.len, "\"id\":\"a\",\"key\":\"key\"", 20) !=
+                  NULL,
+              "%.*s", (int)event->value.len, (const char *)event->value.data);
+    fx.b->port.release(NULL, event);
 }
