@@ -6,18 +6,16 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 enum { FD_MAX = 64, KEPT = 4096, CHUNK = 1 << 16, NEXT_EACH = 64 };
-enum { TIMEOUT_S = 4 /* less than IDLE_S of the listener */, PAUSES_MAX = TIMEOUT_S * 20000 };
+enum { TIMEOUT_S = 4 /* less than IDLE_S of the listener */ };
 
 static struct sockaddr_in address;
 
@@ -33,53 +31,25 @@ static bool find_listener(void)
     return false;
 }
 
-static int dial(struct sockaddr_in *own)
+static int dial(void)
 {
     const struct timeval limit = {.tv_sec = TIMEOUT_S};
-    socklen_t n = sizeof *own;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert(fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0);
     assert(connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
-    assert(getsockname(fd, (struct sockaddr *)own, &n) == 0);
     return fd;
-}
-
-/* Returns whether the listener, which runs in this process, has read all bytes. */
-static bool is_read(const struct sockaddr_in *own)
-{
-    for (int fd = 0; fd < FD_MAX; fd++) {
-        struct sockaddr_in peer = {0};
-        socklen_t n = sizeof peer;
-        int left = 0;
-        if (getpeername(fd, (struct sockaddr *)&peer, &n) == 0 && peer.sin_port == own->sin_port &&
-            peer.sin_addr.s_addr == own->sin_addr.s_addr && ioctl(fd, FIONREAD, &left) == 0)
-            return left == 0;
-    }
-    return false;
-}
-
-/* Ends the stream after the listener has read or answered all bytes. If the end arrives together
-   with bytes, libmicrohttpd misses it, and would keep an incomplete request for IDLE_S. */
-static void send_end(int fd, const struct sockaddr_in *own)
-{
-    static const struct timespec pause = {.tv_nsec = 50 * 1000};
-    struct pollfd answered = {.fd = fd, .events = POLLIN};
-    for (int n = 0; ppoll(&answered, 1, &pause, NULL) == 0 && !is_read(own); n++)
-        assert(n < PAUSES_MAX);
-    (void)shutdown(fd, SHUT_WR);
 }
 
 /* Reads the beginning of the response, up to the end or reset of the stream. */
 static const char *ask(const void *request, size_t size)
 {
     static char answer[KEPT + CHUNK + 1];
-    struct sockaddr_in own;
     size_t n = 0;
     ssize_t got;
-    int fd = dial(&own);
+    int fd = dial();
     bool sent = size == 0 || send(fd, request, size, MSG_NOSIGNAL) == (ssize_t)size;
     assert(sent || errno == EPIPE || errno == ECONNRESET);
-    send_end(fd, &own);
+    (void)shutdown(fd, SHUT_WR);
     while ((got = recv(fd, answer + n, CHUNK, 0)) > 0)
         n = n + (size_t)got < KEPT ? n + (size_t)got : KEPT;
     assert(got == 0 || errno == ECONNRESET);
