@@ -3,7 +3,6 @@
 #include "consumer/unreadable.h"
 
 #include "bridge/base/clock.h"
-#include "consumer/client/client_report.h"
 #include "levels/code.h"
 
 #include <inttypes.h>
@@ -215,19 +214,7 @@ int unreadable_look(rd_kafka_t *rk, const char *dead_letter, const struct range 
     return 0;
 }
 
-static void on_written(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque)
-{
-    (void)rk, (void)opaque;
-    *(rd_kafka_resp_err_t *)message->_private = client_report_err(message);
-}
-
-void unreadable_writer_conf(rd_kafka_conf_t *conf)
-{
-    rd_kafka_conf_set_dr_msg_cb(conf, on_written);
-}
-
-rd_kafka_resp_err_t unreadable_write(rd_kafka_t *producer, const char *dead_letter,
-                                     const struct range *range, int timeout_ms)
+rd_kafka_resp_err_t unreadable_write(struct writing *writing, const struct range *range)
 {
     char source[SOURCE_MAX], text[SOURCE_MAX], failed_at[SOURCE_MAX], reason[REASON_MAX];
     name_source(range, source);
@@ -237,21 +224,12 @@ rd_kafka_resp_err_t unreadable_write(rd_kafka_t *producer, const char *dead_lett
              "the batch of offsets %" PRId64 " to %" PRId64
              " cannot be read, and was skipped by an operator",
              range->from, range->end - 1);
-    rd_kafka_resp_err_t written = RD_KAFKA_RESP_ERR__TIMED_OUT;
-    rd_kafka_resp_err_t err = rd_kafka_producev(
-        producer, RD_KAFKA_V_TOPIC(dead_letter), RD_KAFKA_V_PARTITION(range->partition),
-        RD_KAFKA_V_OPAQUE(&written), RD_KAFKA_V_HEADER("dlb-error", code_name(CODE_UNREADABLE), -1),
+    writing->err = rd_kafka_producev(
+        writing->rk, RD_KAFKA_V_TOPIC(writing->topic), RD_KAFKA_V_PARTITION(range->partition),
+        RD_KAFKA_V_OPAQUE(writing), RD_KAFKA_V_HEADER("dlb-error", code_name(CODE_UNREADABLE), -1),
         RD_KAFKA_V_HEADER("dlb-reason", reason, -1), RD_KAFKA_V_HEADER("dlb-source", source, -1),
         RD_KAFKA_V_HEADER(UNREADABLE_RANGE, text, -1),
         RD_KAFKA_V_HEADER("dlb-failed-at", failed_at, -1),
         RD_KAFKA_V_HEADER("dlb-truncated", "all", -1), RD_KAFKA_V_END);
-    if (err != 0)
-        return err;
-    rd_kafka_flush(producer, timeout_ms);
-    if (written == RD_KAFKA_RESP_ERR__TIMED_OUT) {
-        rd_kafka_purge(producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-        /* The callback writes to a local variable, so it must run before this function returns. */
-        rd_kafka_flush(producer, timeout_ms);
-    }
-    return written;
+    return writing->err != 0 ? writing->err : writing_await(writing);
 }

@@ -11,6 +11,7 @@
 #define DELAYBRIDGE_CONSUMER_UNREADABLE_H
 
 #include "bridge/config/config.h"
+#include "consumer/client/writing.h"
 #include "levels/err.h"
 
 #include <librdkafka/rdkafka.h>
@@ -45,12 +46,8 @@ int unreadable_find(rd_kafka_t *rk, struct range *range) must_check;
 int unreadable_look(rd_kafka_t *rk, const char *dead_letter, const struct range *range, int64_t *at,
                     bool *found) must_check;
 
-/* Sets the callback of a producer for unreadable_write. */
-void unreadable_writer_conf(rd_kafka_conf_t *conf);
-
-/* Writes the dead-letter record that gives up range, and waits for its acknowledgement, for twice
-   timeout_ms at most. Returns the broker's error. */
-rd_kafka_resp_err_t unreadable_write(rd_kafka_t *producer, const char *dead_letter,
-                                     const struct range *range, int timeout_ms);
+/* Writes the dead-letter record that gives up range to writing->topic, and waits. Returns
+   writing->err. */
+rd_kafka_resp_err_t unreadable_write(struct writing *writing, const struct range *range);
 
 #endif

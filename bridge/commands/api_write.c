@@ -35,9 +35,13 @@ static bool answer_unknown(const struct api_run *run, struct admin_answer *answe
 {
     if (!run->output.outcome_unknown || json_array_size(run->results) > 0)
         return false;
-    problem_answer(answer, (struct problem){500, "outcome_unknown", NULL},
-                   "stored or not, because no broker has answered in time: find shows it (%s)",
-                   run->sentence);
+    const struct problem problem = {500, "outcome_unknown", NULL};
+    if (run->code == EXIT_PARTIAL) /* the sentence says so */
+        problem_answer(answer, problem, "%s", run->sentence);
+    else
+        problem_answer(answer, problem,
+                       "stored or not, because no broker has answered in time: find shows it (%s)",
+                       run->sentence);
     return true;
 }
 

@@ -16,6 +16,7 @@ void batch_reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx
     (void)ctx;
     struct batch_item *item = message->_private;
     item->err = client_report_err(message);
+    item->is_unknown = client_report_is_unknown(message);
     item->stored_lane = message->partition;
     item->stored_offset = message->offset;
     item->reported = true;
@@ -26,7 +27,7 @@ static void produce(struct batch *batch, struct batch_item *item)
 {
     rd_kafka_headers_t *headers = rd_kafka_headers_copy(item->headers);
     struct bytes key = item->record->key, value = item->record->value;
-    item->reported = false;
+    item->reported = item->is_unknown = false;
     while (
         (item->err = rd_kafka_producev(
              batch->rk, RD_KAFKA_V_RKT(batch->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),

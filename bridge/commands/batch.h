@@ -24,6 +24,7 @@ struct batch_item {
     struct batch *batch;
     bool reported;
     rd_kafka_resp_err_t err; /* once reported */
+    bool is_unknown;         /* with err: it is stored or not */
     int stored_lane;         /* where the record was stored */
     int64_t stored_offset;   /* the same; below 0: not known */
 };

@@ -51,6 +51,35 @@ void disconnect(const struct cli *cli, rd_kafka_t *rk, bool works)
         rd_kafka_destroy(rk);
 }
 
+int connect_to_write(const struct cli *cli, struct writing *writing)
+{
+    struct error error;
+    writing->timeout_ms = cli->timeout_ms;
+    rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_ALL, &error);
+    if (conf == NULL)
+        return complain(cli, EXIT_CONFIG, "%s", error.text);
+    rd_kafka_conf_set(conf, "acks", "all", NULL, 0);
+    writing_conf(conf);
+    return connect_kafka(cli, RD_KAFKA_PRODUCER, conf, &writing->rk);
+}
+
+int connect_written(const struct cli *cli, struct writing *writing)
+{
+    const char *why = client_report_why(writing->err);
+    bool denied = writing->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+    rd_kafka_destroy(writing->rk);
+    if (writing->err == 0)
+        return EXIT_DONE;
+    if (writing->is_unknown && cli->output != NULL)
+        cli->output->outcome_unknown = true;
+    if (writing->is_unknown)
+        return complain(cli, EXIT_PARTIAL,
+                        "the record on %s is stored or not: %s: run the command again",
+                        writing->topic, why);
+    return complain(cli, denied ? EXIT_CONFIG : EXIT_UNREACHABLE, "cannot write to %s: %s%s",
+                    writing->topic, why, denied ? ": allow Write on it" : "");
+}
+
 /* Lists all topics, because metadata for one name could create that topic. */
 int connect_topic(const struct cli *cli, rd_kafka_t *rk, const char *topic, int *partitions)
 {

@@ -5,6 +5,7 @@
 
 #include "bridge/commands/command.h"
 #include "consumer/admin/dead_reader.h"
+#include "consumer/client/writing.h"
 #include "levels/err.h"
 
 #include <librdkafka/rdkafka.h>
@@ -28,6 +29,14 @@ void disconnect(const struct cli *cli, rd_kafka_t *rk, bool works);
 int connect_to_send(const struct cli *cli,
                     void (*reported)(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx),
                     void *ctx, rd_kafka_t **rk) must_check;
+
+/* Creates the producer of writing, whose topic is set. Returns EXIT_DONE, or an exit code
+   after it has printed the reason. After EXIT_DONE the caller calls connect_written. */
+int connect_to_write(const struct cli *cli, struct writing *writing) must_check;
+
+/* Destroys the producer. Returns EXIT_DONE if the record was acknowledged. Otherwise prints the
+   reason: EXIT_PARTIAL if it is stored or not, and the command can be repeated. */
+int connect_written(const struct cli *cli, struct writing *writing);
 
 /* Sets *partitions to the number of partitions of a topic, 0 if it does not exist or cannot be
    seen. Returns EXIT_DONE, or an exit code after it has printed the reason. */

@@ -7,7 +7,6 @@
 #include "bridge/commands/output.h"
 #include "bridge/commands/result.h"
 #include "consumer/admin/control_topic.h"
-#include "consumer/client/client.h"
 #include "levels/allowlist.h"
 #include "levels/duration.h"
 #include "levels/instant.h"
@@ -86,17 +85,6 @@ static int read_entries(struct controlling *c)
     return code;
 }
 
-static int connect_to_write(const struct controlling *c, rd_kafka_t **rk)
-{
-    struct error error;
-    rd_kafka_conf_t *conf = client_conf(c->cli->config, CLIENT_ALL, &error);
-    if (conf == NULL)
-        return complain(c->cli, EXIT_CONFIG, "%s", error.text);
-    rd_kafka_conf_set(conf, "acks", "all", NULL, 0);
-    control_writer_conf(conf);
-    return connect_kafka(c->cli, RD_KAFKA_PRODUCER, conf, rk);
-}
-
 static void remove_key(struct control_record *record, const char *key)
 {
     *record = (struct control_record){.is_removed = true};
@@ -108,7 +96,7 @@ static void remove_key(struct control_record *record, const char *key)
    removed. */
 static int write_entry(const struct controlling *c, const struct control_record *record)
 {
-    rd_kafka_t *rk = NULL;
+    struct writing writing = {.topic = c->topic};
     size_t n = 1;
     struct control_record *records = calloc(c->list.members_n + 1, sizeof *records);
     if (records == NULL)
@@ -117,15 +105,10 @@ static int write_entry(const struct controlling *c, const struct control_record 
     for (size_t i = 0; i < c->list.members_n; i++)
         if (c->now_ms - c->list.members[i].at_wall_ms > MEMBER_FORGET_MS)
             remove_key(&records[n++], c->list.members[i].key);
-    int code = connect_to_write(c, &rk);
+    int code = connect_to_write(c->cli, &writing);
     if (code == EXIT_DONE) {
-        rd_kafka_resp_err_t err = control_topic_write(rk, c->topic, records, n, c->cli->timeout_ms);
-        bool denied = err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
-        if (err != 0)
-            code = complain(c->cli, denied ? EXIT_CONFIG : EXIT_UNREACHABLE,
-                            "cannot write to %s: %s%s", c->topic, rd_kafka_err2str(err),
-                            denied ? ": allow Write on it" : "");
-        rd_kafka_destroy(rk);
+        (void)control_topic_write(&writing, records, n);
+        code = connect_written(c->cli, &writing);
     }
     free(records);
     return code;

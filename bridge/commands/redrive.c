@@ -18,20 +18,24 @@ enum { POLL_MS = 100, BATCH_POLL_MS = 20 };
 static int judge_reports(struct redriving *r)
 {
     struct error error;
-    int code = EXIT_DONE;
+    int code = EXIT_DONE, unknown_n = 0;
     for (int i = 0; i < r->batch->items_n; i++) {
         const struct batch_item *item = &r->batch->items[i];
         const struct redrive_place place = {item->partition, item->offset};
         if (item->err == RD_KAFKA_RESP_ERR_NO_ERROR)
             continue;
         tally_remove(&r->view.tally, item->row);
+        unknown_n += item->is_unknown;
         if (batch_is_refusal(item->err))
             redrive_view_skip(&r->view, place, SKIP_TOO_LARGE, "the schedule topic refuses it: %s",
                               rd_kafka_err2str(item->err));
         else if (code == EXIT_DONE)
             code = connect_exit_of(r->batch->rk, item->err, &error);
     }
-    return code == EXIT_DONE ? EXIT_DONE : redrive_ended_by(r, code, &error);
+    if (code == EXIT_DONE)
+        return EXIT_DONE;
+    return unknown_n > 0 ? redrive_in_doubt(r, unknown_n, &error)
+                         : redrive_ended_by(r, code, &error);
 }
 
 /* Waits for the acknowledgements of the batch and commits the progress. Every record that was read

@@ -105,7 +105,7 @@ static int await_events(const struct redrive_events *events)
     if (failed == 0)
         return EXIT_DONE;
     return complain(events->cli, EXIT_UNREACHABLE,
-                    "%s not stored, and the requests were sent again: %s",
+                    "%s not acknowledged, and the requests were sent again: %s",
                     counted(failed, "event", events_n), rd_kafka_err2str(err));
 }
 

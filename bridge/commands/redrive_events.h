@@ -22,7 +22,7 @@ int redrive_events_open(struct redrive_events *events, const struct cli *cli,
                         rd_kafka_t *rk) must_check;
 
 /* Writes an event for each request of the batch that is stored, and waits for them. Returns
-   EXIT_DONE, or an exit code after it has printed how many events were not stored. */
+   EXIT_DONE, or an exit code after it has printed how many events were not acknowledged. */
 int redrive_events_write(struct redrive_events *events, const struct batch *sent) must_check;
 
 void redrive_events_close(struct redrive_events *events);

@@ -3,6 +3,7 @@
 #include "bridge/commands/output.h"
 #include "bridge/commands/redrive_parts.h"
 #include "bridge/commands/result.h"
+#include "levels/counted.h"
 
 int redrive_out_of_memory(const struct redriving *r)
 {
@@ -15,6 +16,15 @@ int redrive_ended_by(const struct redriving *r, int code, const struct error *er
     if (code != EXIT_UNREACHABLE || r->view.tally.n == 0 || r->view.dry_run)
         return complain(r->cli, code, "%s", error->text);
     return complain(r->cli, EXIT_PARTIAL, "%s: run the command again, it continues", error->text);
+}
+
+int redrive_in_doubt(const struct redriving *r, int n, const struct error *error)
+{
+    char requests[COUNTED_MAX];
+    redrive_view_clear(&r->view);
+    return complain(r->cli, EXIT_PARTIAL,
+                    "%s stored or not: %s: run the command again, it may send them twice",
+                    counted(n, "request", requests), error->text);
 }
 
 int redrive_failed(const struct redriving *r, int err, const struct error *error)

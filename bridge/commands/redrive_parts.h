@@ -42,6 +42,7 @@ int redrive_take(struct redriving *r, const struct dead_item *item) must_check;
    Kafka says that the command can be repeated. */
 int redrive_out_of_memory(const struct redriving *r);
 int redrive_failed(const struct redriving *r, int err, const struct error *error);
+int redrive_in_doubt(const struct redriving *r, int n, const struct error *error); /* n: requests */
 int redrive_ended_by(const struct redriving *r, int code, const struct error *error);
 
 #endif

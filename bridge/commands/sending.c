@@ -44,7 +44,7 @@ static void reported(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ct
     memcpy(&line, &message->_private, sizeof line);
     rd_kafka_resp_err_t err = client_report_err(message);
     if (err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        bool unknown = rd_kafka_message_status(message) != RD_KAFKA_MSG_STATUS_NOT_PERSISTED;
+        bool unknown = client_report_is_unknown(message);
         if (unknown && s->cli->output != NULL)
             s->cli->output->outcome_unknown = true;
         s->failed_n++;
@@ -289,7 +289,7 @@ static int finish(struct sending *s, int code)
     sending_flush(s);
     s->works = s->failed_n == 0;
     if (s->failed_n > 0)
-        return complain(s->cli, s->failed_code, "not stored: %" PRIu64 " of %s", s->failed_n,
+        return complain(s->cli, s->failed_code, "not acknowledged: %" PRIu64 " of %s", s->failed_n,
                         counted((int64_t)s->records, noun, records));
     if (code != EXIT_DONE && s->records > 0)
         complain(s->cli, 0, "sent before the error: %s",

@@ -87,24 +87,13 @@ static int check_range(const struct cli *cli, const struct range *range)
 
 static int write_dead_letter(const struct cli *cli, const struct range *range)
 {
-    struct error error;
     char dead_letter[TOPIC_TEXT_MAX];
-    rd_kafka_t *rk;
-    rd_kafka_conf_t *conf = client_conf(cli->config, CLIENT_ALL, &error);
-    if (conf == NULL)
-        return complain(cli, EXIT_CONFIG, "%s", error.text);
-    unreadable_writer_conf(conf);
-    int code = connect_kafka(cli, RD_KAFKA_PRODUCER, conf, &rk);
+    struct writing writing = {.topic = topic_of_dead_letter(cli->config->schedule, dead_letter)};
+    int code = connect_to_write(cli, &writing);
     if (code != EXIT_DONE)
         return code;
-    topic_of_dead_letter(cli->config->schedule, dead_letter);
-    rd_kafka_resp_err_t err = unreadable_write(rk, dead_letter, range, cli->timeout_ms);
-    rd_kafka_destroy(rk);
-    if (err == 0)
-        return EXIT_DONE;
-    bool denied = err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
-    return complain(cli, denied ? EXIT_CONFIG : EXIT_UNREACHABLE, "cannot write to %s: %s%s",
-                    dead_letter, rd_kafka_err2str(err), denied ? ": allow Write on it" : "");
+    (void)unreadable_write(&writing, range);
+    return connect_written(cli, &writing);
 }
 
 int cmd_skip(struct cli *cli)

@@ -144,29 +144,8 @@ struct control_record *control_list_find(const struct control_list *list, const 
     return NULL;
 }
 
-struct writing {
-    size_t stored;
-    rd_kafka_resp_err_t err; /* the first one */
-};
-
-static void on_written(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque)
-{
-    struct writing *writing = message->_private;
-    (void)rk;
-    (void)opaque;
-    if (message->err == 0)
-        writing->stored++;
-    else if (writing->err == 0)
-        writing->err = message->err;
-}
-
-void control_writer_conf(rd_kafka_conf_t *conf)
-{
-    rd_kafka_conf_set_dr_msg_cb(conf, on_written);
-}
-
-static rd_kafka_resp_err_t write_one(rd_kafka_t *producer, const char *topic,
-                                     const struct control_record *record, struct writing *writing)
+static rd_kafka_resp_err_t write_one(const struct writing *to, const struct control_record *record,
+                                     struct writing *opaque)
 {
     char *value = record->is_removed ? NULL : control_record_write(record);
     if (value == NULL && !record->is_removed)
@@ -174,26 +153,20 @@ static rd_kafka_resp_err_t write_one(rd_kafka_t *producer, const char *topic,
     const char *key = record->control.pattern;
     size_t value_len = value == NULL ? 0 : strlen(value);
     rd_kafka_resp_err_t err = rd_kafka_producev(
-        producer, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(0), RD_KAFKA_V_OPAQUE(writing),
+        to->rk, RD_KAFKA_V_TOPIC(to->topic), RD_KAFKA_V_PARTITION(0), RD_KAFKA_V_OPAQUE(opaque),
         RD_KAFKA_V_KEY(key, strlen(key)), RD_KAFKA_V_VALUE(value, value_len),
         RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
     free(value);
     return err;
 }
 
-rd_kafka_resp_err_t control_topic_write(rd_kafka_t *producer, const char *topic,
-                                        const struct control_record *records, size_t n,
-                                        int timeout_ms)
+rd_kafka_resp_err_t control_topic_write(struct writing *writing,
+                                        const struct control_record *records, size_t n)
 {
-    struct writing writing = {0};
-    rd_kafka_resp_err_t err = 0;
-    for (size_t i = 0; i < n && err == 0; i++)
-        err = write_one(producer, topic, &records[i], &writing);
-    rd_kafka_flush(producer, timeout_ms);
-    /* The callback writes to a local variable, so it must run before this function returns. */
-    rd_kafka_purge(producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-    rd_kafka_flush(producer, timeout_ms);
-    if (err == 0)
-        err = writing.err;
-    return err == 0 && writing.stored < n ? RD_KAFKA_RESP_ERR__TIMED_OUT : err;
+    writing->err = write_one(writing, &records[0], writing);
+    if (writing->err != 0)
+        return writing->err;
+    for (size_t i = 1; i < n; i++)
+        (void)write_one(writing, &records[i], NULL);
+    return writing_await(writing);
 }

@@ -4,6 +4,7 @@
 #ifndef DELAYBRIDGE_CONSUMER_ADMIN_CONTROL_TOPIC_H
 #define DELAYBRIDGE_CONSUMER_ADMIN_CONTROL_TOPIC_H
 
+#include "consumer/client/writing.h"
 #include "consumer/control_record.h"
 #include "consumer/member_record.h"
 
@@ -31,13 +32,9 @@ void control_list_deinit(struct control_list *list);
 /* Returns the entry with exactly this pattern, or NULL. */
 struct control_record *control_list_find(const struct control_list *list, const char *pattern);
 
-/* Sets the callback of a producer for control_topic_write. */
-void control_writer_conf(rd_kafka_conf_t *conf);
-
-/* Writes records, and waits for their acknowledgements, for twice timeout_ms at most. Returns the
-   first error of a broker, or 0. */
-rd_kafka_resp_err_t control_topic_write(rd_kafka_t *producer, const char *topic,
-                                        const struct control_record *records, size_t n,
-                                        int timeout_ms);
+/* Writes n records, at least one, and waits. The outcome is that of the first one. Returns
+   writing->err. */
+rd_kafka_resp_err_t control_topic_write(struct writing *writing,
+                                        const struct control_record *records, size_t n);
 
 #endif

@@ -12,6 +12,7 @@
 #define DELAYBRIDGE_CONSUMER_CLIENT_CLIENT_REPORT_H
 
 #include <librdkafka/rdkafka.h>
+#include <stdbool.h>
 
 /* The error of a record that may be stored or not. Send it again. */
 #define CLIENT_REPORT_UNKNOWN RD_KAFKA_RESP_ERR__INCONSISTENT
@@ -20,6 +21,9 @@
    CLIENT_REPORT_UNKNOWN if the client only inferred it. Every delivery report callback calls this
    and does not read report->err. */
 rd_kafka_resp_err_t client_report_err(const rd_kafka_message_t *report);
+
+/* Returns whether the record of a report with an error is stored or not: a broker may have it. */
+bool client_report_is_unknown(const rd_kafka_message_t *report);
 
 /* Returns a phrase for people that describes the error of a record. */
 const char *client_report_why(rd_kafka_resp_err_t err);

@@ -17,7 +17,7 @@ static rd_kafka_t *client(rd_kafka_type_t type, const char *const (*settings)[2]
     if (type == RD_KAFKA_CONSUMER)
         unreadable_conf(conf);
     else
-        unreadable_writer_conf(conf);
+        writing_conf(conf);
     for (; (*settings)[0] != NULL; settings++)
         cr_assert_eq(rd_kafka_conf_set(conf, (*settings)[0], (*settings)[1], error, sizeof error),
                      0, "%s", error);
@@ -39,12 +39,10 @@ static rd_kafka_t *reader(const char *brokers)
 static void write_batch(rd_kafka_t *producer, int n, size_t size)
 {
     static char zeros[BIG];
-    static rd_kafka_resp_err_t ignored;
     for (int i = 0; i < n; i++)
         cr_assert_eq(rd_kafka_producev(producer, RD_KAFKA_V_TOPIC("requests"),
                                        RD_KAFKA_V_PARTITION(0), RD_KAFKA_V_VALUE(zeros, size),
-                                       RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-                                       RD_KAFKA_V_OPAQUE(&ignored), RD_KAFKA_V_END),
+                                       RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END),
                      0);
     cr_assert_eq(rd_kafka_flush(producer, TIMEOUT_MS), 0);
 }
@@ -88,6 +86,12 @@ Test(unreadable, range_is_the_batch_from_each_of_its_offsets)
     rd_kafka_destroy(producer);
 }
 
+static rd_kafka_resp_err_t give_up(rd_kafka_t *producer, const struct range *range)
+{
+    struct writing writing = {.rk = producer, .topic = DEAD, .timeout_ms = TIMEOUT_MS};
+    return unreadable_write(&writing, range);
+}
+
 Test(unreadable, dead_letter_is_found_by_its_range)
 {
     rd_kafka_t *producer = writer();
@@ -101,10 +105,10 @@ Test(unreadable, dead_letter_is_found_by_its_range)
     bool found = true;
     cr_assert_eq(unreadable_look(consumer, DEAD, &range, &at, &found), 0);
     cr_expect(!found);
-    cr_assert_eq(unreadable_write(producer, DEAD, &other, TIMEOUT_MS), 0);
+    cr_assert_eq(give_up(producer, &other), 0);
     cr_assert_eq(unreadable_look(consumer, DEAD, &range, &at, &found), 0);
     cr_expect(!found && at == 1);
-    cr_assert_eq(unreadable_write(producer, DEAD, &range, TIMEOUT_MS), 0);
+    cr_assert_eq(give_up(producer, &range), 0);
     cr_assert_eq(unreadable_look(consumer, DEAD, &range, &at, &found), 0);
     cr_expect(found && at == 2);
     at = 0;
