@@ -213,7 +213,9 @@ const struct option REDRIVE_OPTIONS[] = {
     {.name = "--restart-delay", .kind = OPTION_SWITCH, .help = "count a dlb-delay from now"},
     {.name = "--drop-expiry",
      .kind = OPTION_SWITCH,
-     .help = "send expired requests, too, without their dlb-expires-at"},
+     .help =
+         "send expired requests, too, without their dlb-expires-at. At least once, one that was "
+         "delivered before a crash comes again, with a new dlb-source"},
     {.name = "--with-cancels",
      .kind = OPTION_SWITCH,
      .help = "send requests that cancel or replace others, too"},
