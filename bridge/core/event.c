@@ -70,6 +70,14 @@ void event_note_retried(const struct bridge *b, struct parcel *p)
     p->tells_first = !are_apart(b);
 }
 
+/* Returns whether each owner computes the same due time. The wait of a retry counts from its
+   reading, so an earlier owner may have delivered it at an earlier time. Exactly once, only one
+   reading counts. */
+static bool due_is_fixed(const struct bridge *b, const struct stamp *stamp)
+{
+    return b->config.exactly_once || !stamp->extras.is_retry;
+}
+
 /* A delivery that timed out may have been stored. One that was due before the cancel was in force
    may have been delivered by an earlier owner that did not commit it. */
 void event_note_voided(struct bridge *b, struct parcel *p)
@@ -84,7 +92,8 @@ void event_note_voided(struct bridge *b, struct parcel *p)
     event_note(b, p, EVENT_CANCELLED);
     p->facts.by_offset = cancels_find(&b->cancels.table, lane->cancels.id, p->print, &matched);
     int64_t in_force_ms = force_marks_bound(&lane->force, p->facts.by_offset);
-    p->facts.certain = env.stamp.attempt == 0 && env.stamp.due_ms - CERTAIN_MS > in_force_ms;
+    p->facts.certain = env.stamp.attempt == 0 && due_is_fixed(b, &env.stamp) &&
+                       env.stamp.due_ms - CERTAIN_MS > in_force_ms;
 }
 
 void event_note_delivered(struct bridge *b, struct parcel *p)

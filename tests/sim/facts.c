@@ -13,6 +13,7 @@ struct told {
     struct request *other;   /* too_late: the one that was delivered */
     enum event_type type;
     int attempt;
+    bool certain; /* cancelled */
 };
 
 static const char *const NAMES[EVENT_TYPES] = {
@@ -147,11 +148,6 @@ static void check_request(struct process *p, const struct told *t, const char *t
         if (r->voided_by == NULL || certain == NULL)
             world_fail(w, "p%d says that %d/%lld is cancelled", p->id, r->lane,
                        (long long)r->offset);
-        /* without a timestamp, a request is due later when it is read again */
-        if (strncmp(certain, "true", 4) == 0 && r->delivered > 0 && w->skew_ms_max == 0 &&
-            r->due_ms != DUE_UNKNOWN)
-            world_fail(w, "p%d says that %d/%lld was certainly not delivered", p->id, r->lane,
-                       (long long)r->offset);
         break;
     case EVENT_CANCEL_ACCEPTED:
     case EVENT_REPLACED:
@@ -208,7 +204,10 @@ struct told *facts_forwarded(struct process *p, const struct forward *forward)
         world_fail(w, "p%d writes an event of a lane that it has lost", p->id);
     struct told *t = arena_take(&w->arena, sizeof *t);
     const char *id = member(text, "id"), *subject = member(text, "subject");
-    *t = (struct told){.type = type_in(w, text), .request = request_at(w, subject)};
+    const char *certain = member(text, "certain");
+    *t = (struct told){.type = type_in(w, text),
+                       .request = request_at(w, subject),
+                       .certain = certain != NULL && strncmp(certain, "true", 4) == 0};
     if ((w->setup.events & 1u << t->type) == 0)
         world_fail(w, "p%d writes an event that nothing asked for: %.200s", p->id, text);
     if (id == NULL || subject == NULL || strncmp(id, subject, strcspn(subject + 1, "\"") + 1) != 0)
@@ -229,11 +228,23 @@ struct told *facts_forwarded(struct process *p, const struct forward *forward)
     return t;
 }
 
+/* A request that was certainly not delivered is delivered neither before nor after its event. At
+   least once, one without a timestamp is due later when it is read again. */
+static void check_certain(struct world *w, const struct request *r)
+{
+    bool due_is_known = r->due_ms != DUE_UNKNOWN || r->retry.number > 0 || w->setup.exactly_once;
+    if (r->certain && r->delivered > 0 && w->skew_ms_max == 0 && due_is_known)
+        world_fail(w, "%d/%lld was delivered, and an event says that it certainly was not", r->lane,
+                   (long long)r->offset);
+}
+
 void facts_stored(struct world *w, const struct told *t)
 {
     struct request *r = t->request;
     if (r == NULL)
         return;
+    r->certain |= t->certain;
+    check_certain(w, r);
     if (t->type == EVENT_TOO_LATE &&
         (t->other == NULL || t->other->delivered == 0 || t->other->offset >= r->offset ||
          !bytes_equal(t->other->name, r->name)))
@@ -305,6 +316,7 @@ static void match_accepted(struct world *w, const struct request *r)
 
 static void judge(struct world *w, const struct request *r)
 {
+    check_certain(w, r);
     match(w, r, EVENT_DELIVERED, r->delivered);
     match(w, r, EVENT_DEAD_LETTERED, r->letters[0]);
     match(w, r, EVENT_EXPIRED, r->letters[1]);

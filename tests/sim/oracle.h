@@ -86,6 +86,7 @@ struct request {
     int letters[2];        /* dead letters: of other codes, and expired */
     int in_force;          /* a cancel: its entries */
     bool cut;              /* a record of it was deleted by retention */
+    bool certain;          /* an event says that it was certainly not delivered */
 };
 
 enum attempt_state { ATTEMPT_FLYING, ATTEMPT_OK, ATTEMPT_FAILED, ATTEMPT_LOST };

@@ -226,6 +226,9 @@
     X(a_retry_keeps_its_count_and_origin_through_failures)                    \
     X(a_retry_keeps_its_count_and_origin_through_failures_exactly_once)       \
     X(the_cancel_of_a_key_voids_no_retry)                                     \
+    X(a_cancelled_retry_that_may_have_come_is_not_certain)                    \
+    X(a_cancelled_retry_is_certain_exactly_once)                              \
+    X(a_cancel_that_a_restore_finds_is_certain)                               \
     X(retries_end_at_their_deadline)                                          \
     /* stories_spread.c: requests with dlb-spread */                          \
     X(a_spread_is_kept_when_its_owner_is_killed)                              \

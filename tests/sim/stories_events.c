@@ -320,3 +320,20 @@ void a_cancel_that_is_deleted_before_its_entry_is_unmatched(struct world *w)
     expect(w, c->entries == 0 && c->told[EVENT_CANCEL_UNMATCHED] == 1);
     story_finish(w);
 }
+
+/* No process runs when the cancel is written. Its next owner has it in force before it forwards a
+   record, so no owner has delivered a request that is due later. */
+void a_cancel_that_a_restore_finds_is_certain(struct world *w)
+{
+    story_begin_cancels(w);
+    w->setup.events = EVENT_BIT(EVENT_CANCELLED);
+    story_open(w);
+    struct request *r = ask_named(w, "k", NULL, 20000);
+    story_pass(w, 1000);
+    story_crash(w);
+    cancel_of(w, "k", NULL);
+    process_start(w, 0);
+    story_until(w, r->told[EVENT_CANCELLED] == 1);
+    expect(w, r->certain);
+    story_finish(w);
+}

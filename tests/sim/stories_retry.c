@@ -135,3 +135,38 @@ void retries_end_at_their_deadline(struct world *w)
     story_until(w, fresh->delivered == 1);
     story_finish(w);
 }
+
+/* No commit succeeds after the second retry is due, and its owner dies. The wait of the retry
+   begins again when the next owner reads it, after the cancel was written. */
+static void cancel_after_a_crash(struct world *w)
+{
+    const struct ask named = {.target = TARGET_A, .key = "k", .id = "retry-17"};
+    w->setup.events = EVENT_BIT(EVENT_CANCELLED);
+    story_open(w);
+    struct request *first = retries_send(w, &named, POLICY_LIST);
+    story_until(w, first->delivered == 1);
+    story_pass(w, 500);
+    w->knobs.commit_fails = 10000;
+    struct request *r = retries_send_again(w, first);
+    story_pass(w, 5000);
+    story_crash(w);
+    expect(w, r->delivered == !w->setup.exactly_once);
+    w->knobs.commit_fails = 0;
+    cancel_of(w, "k", "retry-17");
+    process_start(w, 0);
+    story_until(w, r->told[EVENT_CANCELLED] == 1);
+    expect(w, r->certain == w->setup.exactly_once);
+    story_finish(w);
+}
+
+void a_cancelled_retry_that_may_have_come_is_not_certain(struct world *w)
+{
+    story_begin_cancels(w);
+    cancel_after_a_crash(w);
+}
+
+void a_cancelled_retry_is_certain_exactly_once(struct world *w)
+{
+    story_begin_cancels_exactly_once(w);
+    cancel_after_a_crash(w);
+}
