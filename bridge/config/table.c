@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table: the keys, and the texts that are printed from them. */
 #include "bridge/config/loader.h"
+#include "levels/cancels.h"
 #include "levels/nearest.h"
 
 #include <ctype.h>
@@ -207,7 +208,7 @@ const struct config_key CONFIG_KEYS[] = {
      .type = TYPE_COUNT,
      AT(partitions),
      .least = 1,
-     .most = 10000,
+     .most = CANCELS_LANES_MAX,
      .initial = "8",
      .help = "The number of lanes, which is the number of partitions of the topics that 'topics "
              "apply' creates. If the schedule topic exists, its number of partitions is used "

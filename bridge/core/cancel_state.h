@@ -36,7 +36,7 @@ enum loading {
     LOADING_BARRIER,  /* the schedule topic was recreated: writes a barrier */
     LOADING_REQUESTS, /* reads the requests that are not done */
     LOADING_CONTROL,  /* waits for the paused and limited targets (withhold.h) */
-    LOADING_BLOCKED   /* found an entry of a newer program */
+    LOADING_BLOCKED   /* found an entry of a newer program, or no memory for its cancels */
 };
 
 /* The newest entry of the topic of cancels. */

@@ -24,6 +24,7 @@ int cancel_table_init(struct bridge *b)
     c->is_on = b->config.rules.cancels = b->config.cancel_memory > 0;
     if (!c->is_on)
         return 0;
+    assert(b->config.lanes <= CANCELS_LANES_MAX); /* the check of the topics refuses more */
     c->parts_ms = calloc((size_t)b->queues_per_lane, sizeof *c->parts_ms);
     if (c->parts_ms == NULL ||
         cancels_init(&c->table, b->config.cancel_memory, b->config.hash_seed) != 0)
@@ -114,17 +115,19 @@ enum cancel_room cancel_table_put(struct bridge *b, int lane, struct cancel_prin
     return err == 0 ? CANCEL_ROOM : err == ERR_FULL ? CANCEL_SHARE_IS_FULL : CANCEL_OUT_OF_REACH;
 }
 
-/* Without memory for a larger table, a cancel could be forgotten. So the process ends. */
+/* Without memory for a larger table, a cancel could be forgotten. So the lane never opens. */
 void cancel_table_restore(struct bridge *b, int lane, struct cancel_print print, int64_t offset)
 {
     struct lane_cancels *l = &b->lanes[lane].cancels;
     size_t slots_n = b->cancels.table.slots_n;
     int err = cancels_restore(&b->cancels.table, l->id, print, offset);
-    assert(err != ERR_NO_MEMORY);
     l->is_any |= err == 0;
-    if (b->cancels.table.slots_n == slots_n)
+    if (err == ERR_NO_MEMORY)
+        l->loading = LOADING_BLOCKED;
+    else if (b->cancels.table.slots_n == slots_n)
         return;
-    bridge_notice(b, (struct notice){.kind = NOTICE_CANCELS_GREW,
+    bridge_notice(b, (struct notice){.kind = err == ERR_NO_MEMORY ? NOTICE_CANCELS_NO_MEMORY
+                                                                  : NOTICE_CANCELS_GREW,
                                      .queue = {-1, lane, SLOT_CANCELS},
                                      .count = (int64_t)CANCELS_LOAD(b->cancels.table.slots_n)});
 }

@@ -24,8 +24,8 @@ enum cancel_room {
 /* Enters a cancel that was read from the schedule topic, if there is room. */
 enum cancel_room cancel_table_put(struct bridge *b, int lane, struct cancel_print print,
                                   int64_t offset) must_check;
-/* Enters a cancel that was in force before the lane was assigned. The table grows if necessary, and
-   the process ends without the memory for it. */
+/* Enters a cancel that was in force before the lane was assigned. The table grows if necessary.
+   Without the memory for it, the lane is blocked, and a notice ends the process. */
 void cancel_table_restore(struct bridge *b, int lane, struct cancel_print print, int64_t offset);
 
 /* Returns whether a record of the parcel's lane may be void, without a look-up. */

@@ -163,7 +163,8 @@ enum notice_kind {
     NOTICE_LANE_RESTORED,   /* queue, count, span_ms: cancels in force, when the lane opened */
     NOTICE_CANCELS_VOID,    /* queue, count: cancels of a schedule topic that was recreated */
     NOTICE_CANCELS_GREW,    /* queue, count: entries that the table has room for, since a restore */
-    NOTICE_CONTROL_UNKNOWN  /* span_ms: lanes have waited for pauses and limits, and open now */
+    NOTICE_CANCELS_NO_MEMORY, /* queue, count: the same; the lane never opens, end the process */
+    NOTICE_CONTROL_UNKNOWN    /* span_ms: lanes have waited for pauses and limits, and open now */
 };
 enum { NOTICE_KINDS = NOTICE_CONTROL_UNKNOWN + 1 };
 

@@ -126,6 +126,9 @@ static const struct sentence sentences[NOTICE_KINDS] = {
     [NOTICE_CANCELS_GREW] = {LOG_WARN, LANE | CANCELS,
                              "more cancels in force than fit the table, table enlarged: raise "
                              "cancel_memory"},
+    [NOTICE_CANCELS_NO_MEMORY] = {LOG_ERROR, LANE | CANCELS,
+                                  "no memory for the cancels in force, exiting: give the process "
+                                  "more memory, or run more processes"},
     [NOTICE_CONTROL_UNKNOWN] = {LOG_ERROR, WAITED,
                                 "cannot read the paused and limited targets, lanes open without "
                                 "them: allow Read on the topic of control, or run 'delaybridge "

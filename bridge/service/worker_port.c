@@ -174,6 +174,8 @@ static void port_notice(void *ctx, const struct notice *notice)
     w->find_missing |=
         notice->kind == NOTICE_FORWARD_FAILED || notice->kind == NOTICE_STALL_RECOVERY;
     notice_log(&w->notices, notice, clock_mono_ms());
+    if (notice->kind == NOTICE_CANCELS_NO_MEMORY)
+        worker_fail(w);
 }
 
 static int64_t port_wall_ms(void *ctx)

@@ -2,6 +2,7 @@
 /* The checks before a start. Each broken rule becomes a finding with the command to run. */
 #include "bridge/base/memory.h"
 #include "consumer/admin/topics_survey.h"
+#include "levels/cancels.h"
 #include "levels/counted.h"
 
 #include <stdarg.h>
@@ -53,6 +54,16 @@ static void check_partitions(struct findings *findings, const struct survey *sur
             "'partitions: %d'. Then " RUN_APPLY,
             topic->name, partitions, survey->topics[0].name, lanes, survey->topics[0].name,
             topic->partitions, survey->topics[0].name, topic->partitions, topic->partitions);
+}
+
+/* Each lane of a worker has a number in its table of cancels. */
+static void check_lanes(struct findings *findings, const struct topic_seen *schedule)
+{
+    if (schedule->partitions > CANCELS_LANES_MAX)
+        finding_add(findings, FINDING_REFUSE, schedule->name, NULL,
+                    "topic %s has %d partitions, where a bridge serves %d at most. Kafka cannot "
+                    "remove partitions: set 'schedule' to a new topic, and let producers use it",
+                    schedule->name, schedule->partitions, CANCELS_LANES_MAX);
 }
 
 static void check_settings(struct findings *findings, const struct config *config,
@@ -203,6 +214,7 @@ void survey_judge(const struct survey *survey, struct admin *admin, const struct
         if (survey->topics[i].kind == TOPIC_EVENTS)
             check_events(findings, &survey->topics[i]);
     }
+    check_lanes(findings, &survey->topics[0]);
     overrides_judge(survey, config, findings);
     check_retention(findings, &survey->topics[0]);
     check_strays(findings, survey, admin, config);

@@ -3,6 +3,7 @@
    nothing else. With KAFKA=host:port the tests of apply run on that broker, else they are
    skipped. */
 #include "consumer/admin/topics_survey.h"
+#include "levels/cancels.h"
 #include "levels/compat.h"
 #include "tests/integration/scratch.h"
 
@@ -457,6 +458,20 @@ Test(topics, uneven_partition_counts_refuse_a_start)
     const struct finding *more = about(&findings, ".1m has 4 partitions");
     cr_assert(fewer != NULL && fewer->kind == FINDING_REFUSE && fewer->fix != NULL);
     cr_assert(more != NULL && more->kind == FINDING_REFUSE && more->fix == NULL);
+    findings_deinit(&findings);
+    rd_kafka_destroy(rk);
+}
+
+/* Each lane needs a number in the table of cancels. */
+Test(topics, more_lanes_than_a_worker_may_have_refuse_a_start)
+{
+    struct config config = scratch_config("topics", LANES, 3);
+    rd_kafka_t *rk = client("test.mock.num.brokers", "1");
+    rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
+    rd_kafka_mock_topic_create(mock, config.schedule, CANCELS_LANES_MAX + 1, 1);
+    struct findings findings = check(rk, &config);
+    const struct finding *many = about(&findings, "has 4096 partitions");
+    cr_assert(many != NULL && many->kind == FINDING_REFUSE && many->fix == NULL);
     findings_deinit(&findings);
     rd_kafka_destroy(rk);
 }

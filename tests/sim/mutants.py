@@ -584,7 +584,7 @@ def plant(build: Path, mutant: Mutant, work: Path) -> Path:
         subprocess.run(command + ["-w"], check=True, cwd=build)
         objects.append(str(out))
     if mutant.suite:
-        return link(build, work / "unit_tests", objects, "unit_tests.dir/**/*.o", "-lcriterion")
+        return link(build, work / "unit_tests", objects, "unit_tests.dir/**/*.o", "-lcriterion", "-Wl,--wrap=calloc")
     return link(build, work / "sim", objects, "sim.dir/sim/*.o")
 
 

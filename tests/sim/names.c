@@ -115,6 +115,8 @@ const char *names_notice(enum notice_kind kind)
         return "control_unknown";
     case NOTICE_CANCELS_GREW:
         return "cancels_grew";
+    case NOTICE_CANCELS_NO_MEMORY:
+        return "cancels_no_memory";
     }
     return OTHER;
 }

@@ -347,6 +347,7 @@ Test(config, numbers_have_bounds)
     refuses("max_attempts: 99999999999999999999\n", "not a number");
     refuses("max_delay: 0s\n", "must be between");
     refuses("partitions: ' 8'\n", "not a number");
+    refuses("partitions: 4096\n", "must be between 1 and 4095");
 }
 
 Test(config, compat_is_a_list_of_formats)

@@ -12,6 +12,7 @@
 #include "tests/unit/core/fixture.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -20,6 +21,16 @@ enum { QUEUES = 3, END = 200 };
 
 static struct log_ends ends[QUEUES + 1];
 static struct lane_cancels *lane;
+
+/* The linker sends calls of calloc to this file (--wrap), so that memory may lack. */
+static bool memory_lacks;
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return memory_lacks ? NULL : __real_calloc(n, size);
+}
 
 /* Lane 0 has just been assigned. The topic of cancels is empty. */
 static void start_again(void)
@@ -68,11 +79,16 @@ static void give(const void *value, size_t size, const char *key)
     bridge_loaded(fx.b, 0, &record);
 }
 
-static void give_entry(int64_t offset)
+static void give_entry_of(int64_t offset, const char *key)
 {
     uint8_t value[CANCEL_ENTRY_SIZE];
     const struct cancel_entry entry = {.kind = CANCEL_BY_KEY, .offset = offset};
-    give(value, cancel_entry_encode(&entry, value), "key");
+    give(value, cancel_entry_encode(&entry, value), key);
+}
+
+static void give_entry(int64_t offset)
+{
+    give_entry_of(offset, "key");
 }
 
 /* Answers the first query: the topic of cancels ends at n. */
@@ -135,6 +151,27 @@ Test(restore, an_entry_of_a_newer_program_blocks_the_lane)
     give_newer("DLBC");
     cr_expect_eq(fixture_notices(NOTICE_CANCEL_NEWER), 1);
     bridge_load_ended(fx.b, 0, 5);
+    fixture_pass(ENDS_LOST_MS);
+    fixture_turn();
+    cr_expect_eq(lane->loading, LOADING_BLOCKED);
+}
+
+/* A cancel that was left out would be forgotten. */
+Test(restore, a_lane_without_memory_for_its_cancels_does_not_open)
+{
+    size_t room = CANCELS_LOAD(fx.b->cancels.table.slots_n);
+    char key[16];
+    begin_load(END);
+    memory_lacks = true;
+    for (size_t i = 0; i <= room; i++) {
+        cr_assert_eq(lane->loading, LOADING_LOG);
+        snprintf(key, sizeof key, "order-%zu", i);
+        give_entry_of((int64_t)i, key);
+    }
+    cr_expect_eq(lane->loading, LOADING_BLOCKED);
+    const struct notice *notice = fixture_notice(NOTICE_CANCELS_NO_MEMORY);
+    cr_expect_eq(notice->count, (int64_t)room);
+    bridge_load_ended(fx.b, 0, END);
     fixture_pass(ENDS_LOST_MS);
     fixture_turn();
     cr_expect_eq(lane->loading, LOADING_BLOCKED);
