@@ -16,13 +16,26 @@ enum {
     LOG_MS = 10000
 };
 
+/* The search for the end of an unreadable batch. The client reports only the first offset of the
+   batch. So later offsets are read, with steps that double, until one is readable. The search then
+   halves the rest. The first read repeats the one that failed, whose cause may have been short. */
+struct search {
+    bool is_on;
+    int64_t base; /* the first offset of the batch */
+    int64_t from; /* the first offset of it that the load needs */
+    int64_t bad;  /* the last one that is known to be unreadable, or the one before `from` */
+    int64_t end;  /* an offset that is not in the batch */
+    int64_t at;   /* is read now */
+    int64_t step;
+};
+
 struct lane_load {
     struct load load;
     rd_kafka_queue_t *queue;  /* NULL: no load */
     rd_kafka_message_t *kept; /* fetched, but memory was lacking; NULL: none */
     int64_t next;             /* the first offset that was not read */
-    int64_t skip;             /* offsets to skip at the next unreadable batch; 0: none was met */
-    int64_t most_bytes;       /* of the fetched records, as far as known */
+    struct search search;
+    int64_t most_bytes;                  /* of the fetched records, as far as known */
     int64_t logged_next, logged_mono_ms; /* of the last message about the progress */
 };
 
@@ -137,18 +150,48 @@ static void restart_at(struct loads *s, struct lane_load *l, int64_t offset)
     start_at(s, l, offset);
 }
 
-/* The client reports only the first offset of the batch. Its end is found by reading at later
-   offsets, with steps that double. The last step may skip readable requests. Cancels among them are
-   in force only when the lane reads them, later than promised. */
-static void skip_unreadable(struct loads *s, struct lane_load *l)
+/* Reads at the next offset, or behind the batch if its end is found. */
+static void search_on(struct loads *s, struct lane_load *l)
 {
-    l->skip = l->skip == 0 ? 1 : 2 * l->skip;
-    l->next += l->skip;
-    log_warn("cannot decompress a batch, looking for cancels behind it: run 'delaybridge levels'",
-             F_TEXT("topic", topic_of_load(s, &l->load)), F_INT("lane", l->load.lane),
-             F_INT("offset", l->next - l->skip));
+    struct search *search = &l->search;
+    int64_t left = search->end - search->bad;
+    if (left > 1) {
+        search->at = search->bad + (search->step < left ? search->step : left / 2);
+        search->step *= 2;
+        restart_at(s, l, search->at);
+        return;
+    }
+    search->is_on = false;
+    l->next = search->end;
+    if (search->end > search->from)
+        log_warn("batch is unreadable, its cancels are not in force: run 'delaybridge levels'",
+                 F_TEXT("topic", topic_of_load(s, &l->load)), F_INT("lane", l->load.lane),
+                 F_RANGE("range", search->from, search->end));
     if (l->next < l->load.end)
         restart_at(s, l, l->next);
+}
+
+/* Takes the result of the read at search.at. */
+static void narrow(struct loads *s, struct lane_load *l, bool is_bad)
+{
+    *(is_bad ? &l->search.bad : &l->search.end) = l->search.at;
+    search_on(s, l);
+}
+
+static void meet_unreadable(struct loads *s, struct lane_load *l, int64_t base)
+{
+    if (l->search.is_on) {
+        narrow(s, l, base <= l->search.base);
+        return;
+    }
+    int64_t from = base > l->next ? base : l->next;
+    l->search = (struct search){.is_on = true,
+                                .base = base,
+                                .from = from,
+                                .bad = from - 1,
+                                .end = from < l->load.end ? l->load.end : from,
+                                .step = 1};
+    search_on(s, l);
 }
 
 static void take_error(struct loads *s, struct lane_load *l, const rd_kafka_message_t *message)
@@ -157,9 +200,10 @@ static void take_error(struct loads *s, struct lane_load *l, const rd_kafka_mess
         l->next = message->offset > l->next ? message->offset : l->next;
     } else if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
                message->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
+        l->search.is_on = false;
         restart_at(s, l, RD_KAFKA_OFFSET_BEGINNING);
     } else if (unreadable_is(message->err)) {
-        skip_unreadable(s, l);
+        meet_unreadable(s, l, message->offset);
     } else if (message->err != RD_KAFKA_RESP_ERR__TIMED_OUT) {
         log_warn("cannot read a partition, trying again",
                  F_TEXT("topic", topic_of_load(s, &l->load)), F_INT("lane", l->load.lane),
@@ -191,6 +235,12 @@ static bool take(struct loads *s, struct lane_load *l)
     l->kept = NULL;
     if (message == NULL)
         return false;
+    bool readable = message->err == 0 || message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+    if (l->search.is_on && readable) {
+        narrow(s, l, false);
+        rd_kafka_message_destroy(message);
+        return true;
+    }
     if (message->err != 0) {
         take_error(s, l, message);
         rd_kafka_message_destroy(message);
@@ -207,7 +257,6 @@ static bool take(struct loads *s, struct lane_load *l)
         return false;
     }
     l->next = message->offset + 1;
-    l->skip = 0;
     note_bytes(l, record);
     s->config.loaded(s->config.ctx, l->load.lane, record);
     record_release(record);

@@ -318,8 +318,8 @@ struct port {
     /* Reads a part of a log. bridge_loaded follows for each committed record in it, in order, and
        then bridge_load_ended. The load ends when reading has reached load.end, with open
        transactions decided. Only the position ends it: never a time, an error, or a number of
-       records. If records were deleted, it continues at the start of the log, and it skips
-       unreadable batches. While a lane loads, take is not called for it, and its queue of slot 0
+       records. If records were deleted, it continues at the start of the log. It skips the
+       offsets of unreadable batches, and no others. While a lane loads, take is not called for it, and its queue of slot 0
        is paused. */
     void (*load)(void *ctx, const struct load *load);
     /* Deletes the records of a lane's topic of cancels below this offset. Success calls

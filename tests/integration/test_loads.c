@@ -12,6 +12,7 @@
 #include <poll.h>
 
 enum { LANES = 2, RECORDS = 1000, PATIENCE_MS = 15000, STEP_MS = 10 };
+enum { BIG = 500000 }; /* bytes of a value */
 enum { ASLEEP_MS = 1500, SOON_MS = 300, HANG_MS = 40000, REPEAT_MS = 5000 };
 
 static char schedule[] = "s", cancelled[] = "s.cancelled", hosts[256];
@@ -63,6 +64,36 @@ static void fill(const char *topic, int records)
     rd_kafka_destroy(rk);
 }
 
+/* Makes loads of these topics on a consumer that decompresses this many bytes of a batch at most.
+ */
+static void open_loads(const char *of_requests, const char *receive_max)
+{
+    struct config config = config_of_mock();
+    rd_kafka_conf_t *conf = client_conf(&config, CLIENT_LEVELS, &error);
+    if (receive_max != NULL) {
+        rd_kafka_conf_set(conf, "message.max.bytes", "800000", NULL, 0);
+        rd_kafka_conf_set(conf, "fetch.max.bytes", "900000", NULL, 0);
+        rd_kafka_conf_set(conf, "receive.message.max.bytes", receive_max, NULL, 0);
+        rd_kafka_conf_set(conf, "fetch.error.backoff.ms", "20", NULL, 0);
+    }
+    levels = client_new(RD_KAFKA_CONSUMER, conf, &error);
+    cr_assert_not_null(levels, "%s", error.text);
+    loads = loads_new(&(struct loads_config){.levels = levels,
+                                             .schedule = of_requests,
+                                             .cancelled = cancelled,
+                                             .lanes = LANES,
+                                             .wakeup = &wakeup,
+                                             .loaded = on_loaded,
+                                             .ended = on_ended});
+    cr_assert_not_null(loads);
+}
+
+static void close_loads(void)
+{
+    loads_free(loads);
+    rd_kafka_destroy_flags(levels, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+}
+
 static void start(void)
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
@@ -74,26 +105,15 @@ static void start(void)
     rd_kafka_mock_topic_create(cluster, schedule, LANES, 1);
     rd_kafka_mock_topic_create(cluster, cancelled, LANES, 1);
     fill(schedule, RECORDS);
-    struct config config = config_of_mock();
-    levels = client_new(RD_KAFKA_CONSUMER, client_conf(&config, CLIENT_LEVELS, &error), &error);
-    cr_assert_not_null(levels, "%s", error.text);
     cr_assert_eq(wakeup_init(&wakeup), 0);
-    loads = loads_new(&(struct loads_config){.levels = levels,
-                                             .schedule = schedule,
-                                             .cancelled = cancelled,
-                                             .lanes = LANES,
-                                             .wakeup = &wakeup,
-                                             .loaded = on_loaded,
-                                             .ended = on_ended});
-    cr_assert_not_null(loads);
+    open_loads(schedule, NULL);
     for (int lane = 0; lane < LANES; lane++)
         seen[lane].next = -1, seen[lane].ordered = true;
 }
 
 static void stop(void)
 {
-    loads_free(loads);
-    rd_kafka_destroy_flags(levels, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+    close_loads();
     wakeup_deinit(&wakeup);
     rd_kafka_destroy(mock);
 }
@@ -164,6 +184,59 @@ Test(loads, a_dropped_load_never_ends)
     loads_drop(loads, 0);
     cr_expect_not(ends(0, 500));
     cr_expect_eq(seen[0].n, 0);
+}
+
+/* Writes one batch of n records to lane 0 of topic u. A batch of BIG records is unreadable for a
+   consumer with a small receive.message.max.bytes. */
+static void write_batch(int n, size_t size)
+{
+    static char zeros[BIG];
+    static const char *const settings[][2] = {
+        {"compression.type", "zstd"}, {"linger.ms", "1000"}, {"batch.size", "10000000"}};
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    rd_kafka_conf_set(conf, "bootstrap.servers", hosts, NULL, 0);
+    rd_kafka_conf_set(conf, "message.max.bytes", "10000000", NULL, 0);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        rd_kafka_conf_set(conf, settings[i][0], settings[i][1], NULL, 0);
+    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error.text, sizeof error.text);
+    for (int i = 0; i < n; i++)
+        cr_assert_eq(rd_kafka_producev(rk, RD_KAFKA_V_TOPIC("u"), RD_KAFKA_V_PARTITION(0),
+                                       RD_KAFKA_V_VALUE(zeros, size), RD_KAFKA_V_END),
+                     0);
+    cr_assert_eq(rd_kafka_flush(rk, PATIENCE_MS), 0);
+    rd_kafka_destroy(rk);
+}
+
+/* Expects that a load reads this many records of the log with unreadable batches. */
+static void expect_readable(int64_t from, int64_t end, int64_t n)
+{
+    seen[0].n = 0;
+    seen[0].next = -1;
+    begin(LOAD_REQUESTS, 0, from, end);
+    cr_assert(ends(0, PATIENCE_MS), "from %lld", (long long)from);
+    cr_expect_eq(seen[0].n, n, "from %lld: %lld records", (long long)from, (long long)seen[0].n);
+    cr_expect_eq(seen[0].next, end);
+    cr_expect(seen[0].ordered);
+}
+
+/* The log: 3 readable records, an unreadable batch of 5, 2 records, an unreadable batch of 5, 3
+   records, an unreadable batch of 2. */
+Test(loads, a_load_reads_all_records_around_unreadable_batches)
+{
+    rd_kafka_mock_topic_create(cluster, "u", LANES, 1);
+    for (int i = 0; i < 3; i++) {
+        write_batch(i == 1 ? 2 : 3, 1);
+        write_batch(i == 2 ? 2 : 5, BIG);
+    }
+    close_loads();
+    open_loads("u", "1000000");
+    expect_readable(0, 20, 8);
+    for (int64_t from = 3; from < 8; from++)
+        expect_readable(from, 18, 5);
+    expect_readable(3, 7, 0);
+    expect_readable(12, 16, 1);
+    cr_expect_eq(seen[0].first, 15);
+    expect_readable(18, 20, 0);
 }
 
 /* Begins a load after a while without any, and returns the time until it has ended. */

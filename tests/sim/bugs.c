@@ -391,6 +391,11 @@ void bug_ends(const struct process *p, int slot, struct log_ends *ends)
         ends->end = ends->stable_end;
 }
 
+bool bug_load_skips(const struct process *p)
+{
+    return bug_of(p) == BUG_LOAD_SKIPS_TOO_FAR;
+}
+
 bool bug_load_ends(const struct process *p)
 {
     return bug_of(p) == BUG_LOAD_ENDED_BY_TIME;

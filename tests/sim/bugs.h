@@ -60,6 +60,8 @@
     X(SEAL_OF_STABLE_ENDS, "seal_of_stable_ends", "the ends of levels are last stable offsets")  \
     X(LOAD_TO_STABLE_END, "load_to_stable_end", "cancels are loaded to the last stable offset")  \
     X(LOAD_ENDED_BY_TIME, "load_ended_by_time", "a load ends after a while, at any position")    \
+    X(LOAD_SKIPS_TOO_FAR, "load_skips_too_far",                                                  \
+      "a load skips a record behind an unreadable batch")                                        \
     X(HOP_WITHOUT_TIMEOUT, "hop_without_timeout", "a client never gives up a hop")               \
     X(ENTRY_OF_ANOTHER, "entry_of_another", "the entry of a cancel names the offset before")     \
     X(EVENT_LOST, "event_lost", "an event is reported as stored, and it is not")
@@ -93,6 +95,7 @@ enum lookup bug_lookup(const struct world *world, enum lookup found);
 size_t bug_record_max(const struct world *world); /* the limit that the bridge is configured with */
 int64_t bug_stamp(const struct world *world, int64_t stamp_ms);
 void bug_ends(const struct process *process, int slot, struct log_ends *ends);
+bool bug_load_skips(const struct process *process);
 bool bug_load_ends(const struct process *process);
 void bug_start(struct process *process, int lane, int slot, struct start *start);
 

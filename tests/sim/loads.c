@@ -108,6 +108,7 @@ static void give(struct process *p, struct load_model *l)
         l->at = log->entries[i]->offset + 1;
         if (log->entries[i]->unreadable_end > 0) {
             l->at = log->entries[i]->unreadable_end;
+            i += bug_load_skips(p);
             continue;
         }
         struct record *record = port_lend(p, log->entries[i], l->load.log == LOAD_REQUESTS);
