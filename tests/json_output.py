@@ -153,6 +153,14 @@ def faults_of_top(binary: str) -> list[str]:
     return found or [f"{key} is {row[key]!r}" for key, value in want.items() if row[key] != value]
 
 
+def faults_of_size(binary: str) -> list[str]:
+    """The memory of a process has room for the table of cancels, and for the names of cancel_unmatched."""
+    size = "size -c /dev/null --rate 20k --delay 15m --cancel-memory="
+    small, large, named = (json.loads(run(binary, size + options).stdout)["memory_bytes"] >> 20
+                           for options in ("64MiB", "1GiB", "64MiB --events=all"))
+    return [] if (large - small, named - small) == (960, 64) else [f"size: {small}, {large} and {named} MiB of memory"]
+
+
 def faults_of_validator() -> list[str]:
     """Checks that the validator finds each planted fault."""
     right = {"topic": "t", "partition": 0, "offset": 5, "line": None}
@@ -171,6 +179,7 @@ def main() -> int:
     binary, found = sys.argv[1], faults_of_validator()
     for line, code, schema, lines in RESULTS:
         found += [f"{line}: {fault}" for fault in faults_of_result(run(binary, line), code, schema, lines)]
+    found += faults_of_size(binary)
     for line, code, name in ERRORS:
         found += [f"{line}: {fault}" for fault in faults_of_error(run(binary, line), code, name)]
     found += [f"top: {fault}" for fault in faults_of_top(binary)]

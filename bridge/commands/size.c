@@ -7,6 +7,7 @@
 #include "levels/counted.h"
 #include "levels/duration.h"
 #include "levels/envelope.h"
+#include "levels/event.h"
 #include "levels/window.h"
 
 #include <inttypes.h>
@@ -85,6 +86,13 @@ static int at_least(double needed)
     return needed < 1 ? 1 : needed > COUNT_MAX ? COUNT_MAX : (int)ceil(needed);
 }
 
+/* The table of cancels, and their names if cancel_unmatched is wanted. */
+static double cancels_bytes(const struct config *c)
+{
+    bool named = (c->events & EVENT_BIT(EVENT_CANCEL_UNMATCHED)) != 0;
+    return (double)c->cancel_memory * (named ? 2 : 1);
+}
+
 static struct sizing size_of(const struct config *c, const struct load *load)
 {
     static struct chain chain; /* large */
@@ -112,8 +120,8 @@ static struct sizing size_of(const struct config *c, const struct load *load)
         s.brokers = c->replication;
     s.disk = replicas * (s.waiting * s.record + load->rate * TRIM_S * hops * s.record +
                          (double)s.levels * s.lanes * SEGMENT);
-    s.memory_mib = base_mib + (double)c->memory_bytes / (1 << 20) + lane_mib * s.lanes +
-                   partition_mib * s.levels * s.lanes;
+    s.memory_mib = base_mib + ((double)c->memory_bytes + cancels_bytes(c)) / (1 << 20) +
+                   lane_mib * s.lanes + partition_mib * s.levels * s.lanes;
     return s;
 }
 
@@ -180,8 +188,9 @@ static void print_text(const struct config *c, const struct load *load, const st
     printf("%-24s %d without %s.pulse, %s\n", "partitions", s->partitions, c->schedule,
            counted((int64_t)s->partitions * c->replication, "replica", replicas));
     printf("%-24s %d (threads, planned at half a core each)\n", "workers", s->workers);
-    printf("%-24s %.0f MiB (with 'memory' at %s)\n", "memory of each process", s->memory_mib,
-           bytes_text_of((double)c->memory_bytes, a));
+    printf("%-24s %.0f MiB (with 'memory' at %s and 'cancel_memory' at %s)\n",
+           "memory of each process", s->memory_mib, bytes_text_of((double)c->memory_bytes, a),
+           bytes_text_of((double)c->cancel_memory, b));
     print_cancels(c, s->cancel);
     if (s->longer.n > 0)
         print_longer(c, &s->longer);

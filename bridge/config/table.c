@@ -155,10 +155,11 @@ const struct config_key CONFIG_KEYS[] = {
      .most = (int64_t)1 << 46,
      .initial = "64MiB",
      .help =
-         "Limit for the table of cancels in force of a process, about 20 bytes each. The process "
-         "grows by up to 32 bytes for each. A cancel stays in force for about as long as the "
-         "longest level that its lane uses. When the share of a lane is full, its next cancels "
-         "are refused (cancels_full)."},
+         "Limit for the table of cancels in force of a process, about 20 bytes each. They spread "
+         "over the table, so a few percent of the cancels that fit make the process grow by all of "
+         "it. With all of them it grows by up to 32 bytes for each. A cancel stays in force for "
+         "about as long as the longest level that its lane uses. When the share of a lane is full, "
+         "its next cancels are refused (cancels_full)."},
     {.name = "cancel_on_tombstone",
      .type = TYPE_SWITCH,
      AT(cancel_on_tombstone),
