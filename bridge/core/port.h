@@ -319,8 +319,8 @@ struct port {
        then bridge_load_ended. The load ends when reading has reached load.end, with open
        transactions decided. Only the position ends it: never a time, an error, or a number of
        records. If records were deleted, it continues at the start of the log. It skips the
-       offsets of unreadable batches, and no others. While a lane loads, take is not called for it, and its queue of slot 0
-       is paused. */
+       offsets of unreadable batches, and no others. While a lane loads, take is not called for it,
+       and its queue of slot 0 is paused. */
     void (*load)(void *ctx, const struct load *load);
     /* Deletes the records of a lane's topic of cancels below this offset. Success calls
        bridge_cancels_trimmed. Otherwise the step machine repeats the call a minute later. */

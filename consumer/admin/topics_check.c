@@ -59,11 +59,13 @@ static void check_partitions(struct findings *findings, const struct survey *sur
 /* Each lane of a worker has a number in its table of cancels. */
 static void check_lanes(struct findings *findings, const struct topic_seen *schedule)
 {
+    char partitions[COUNTED_MAX];
     if (schedule->partitions > CANCELS_LANES_MAX)
         finding_add(findings, FINDING_REFUSE, schedule->name, NULL,
-                    "topic %s has %d partitions, where a bridge serves %d at most. Kafka cannot "
-                    "remove partitions: set 'schedule' to a new topic, and let producers use it",
-                    schedule->name, schedule->partitions, CANCELS_LANES_MAX);
+                    "topic %s has %s, where a bridge serves %d at most. Kafka cannot remove "
+                    "partitions: set 'schedule' to a new topic, and let producers use it",
+                    schedule->name, counted(schedule->partitions, "partition", partitions),
+                    CANCELS_LANES_MAX);
 }
 
 static void check_settings(struct findings *findings, const struct config *config,
