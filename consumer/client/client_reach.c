@@ -52,9 +52,17 @@ static bool is_token_late(const char *text)
            strstr(text, "\"error\"") == NULL;
 }
 
+/* Returns whether a login has failed because the broker did not answer. It may be starting or
+   stopping. */
+static bool is_unanswered(const char *text)
+{
+    return strstr(text, "mechanism handshake failed: Local: ") != NULL;
+}
+
 bool client_refusal_is_final(rd_kafka_resp_err_t err, const char *text)
 {
-    return (err == RD_KAFKA_RESP_ERR__AUTHENTICATION && !is_token_late(text)) ||
+    return (err == RD_KAFKA_RESP_ERR__AUTHENTICATION && !is_token_late(text) &&
+            !is_unanswered(text)) ||
            is_refused_tls(err, text);
 }
 

@@ -237,3 +237,19 @@ Test(client, unreachable_token_server_is_not_a_final_refusal)
     cr_expect(client_refusal_is_final(err, "SASL authentication error: Authentication failed"));
     cr_expect_not(client_refusal_is_final(RD_KAFKA_RESP_ERR__TRANSPORT, "Connection refused"));
 }
+
+/* The client gives this failure the same code as a refusal. */
+Test(client, login_that_a_broker_did_not_answer_is_not_a_final_refusal)
+{
+    rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__AUTHENTICATION;
+    cr_expect_not(client_refusal_is_final(
+        err, "sasl_plaintext://127.0.0.1:9092/bootstrap: SASL PLAIN mechanism handshake failed: "
+             "Local: Broker transport failure: broker's supported mechanisms:  (after 3ms in state "
+             "DOWN)"));
+    cr_expect_not(client_refusal_is_final(
+        err, "SASL PLAIN mechanism handshake failed: Local: Timed out: broker's supported "
+             "mechanisms: "));
+    cr_expect(client_refusal_is_final(
+        err, "SASL PLAIN mechanism handshake failed: Broker: Unsupported SASL mechanism: broker's "
+             "supported mechanisms: SCRAM-SHA-512"));
+}
