@@ -215,15 +215,6 @@ static void join_again(struct group *g)
    callback. */
 static void on_fatal(struct group *g)
 {
-    char text[256] = "";
-    rd_kafka_resp_err_t err = rd_kafka_fatal_error(g->rk, text, sizeof text);
-    if (g->config.transient)
-        log_warn("fenced by the group coordinator, rejoining",
-                 F_TEXT("error", rd_kafka_err2name(err)), F_TEXT("reason", text));
-    else
-        log_error(
-            "fenced by the group coordinator, exiting: give each process its own group.instance.id",
-            F_TEXT("error", rd_kafka_err2name(err)), F_TEXT("reason", text));
     g->fenced = true;
     if (g->owning)
         g->config.lost(g->config.ctx, true);
@@ -257,7 +248,8 @@ void group_poll(struct group *g)
 {
     rd_kafka_message_t *message;
     while ((message = rd_kafka_consumer_poll(g->rk, 0)) != NULL) {
-        if (message->err != 0 && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
+        if (message->err != 0 && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF &&
+            message->err != RD_KAFKA_RESP_ERR__FATAL) /* the worker logs it */
             log_warn("consumer group error, the client tries again",
                      F_TEXT("error", rd_kafka_err2name(message->err)),
                      F_TEXT("reason", rd_kafka_message_errstr(message)),

@@ -87,8 +87,9 @@ int group_commit_initial(struct group *group, rd_kafka_t *ask, const int *lanes,
 void group_rejoin(struct group *group);
 
 /* Returns whether the coordinator has fenced this member; its lanes are lost. Either another
-   process joined with the same group.instance.id, or a transient member sent an old commit after
-   its member id had expired. Only a new group, with the same id, can join again. */
+   process joined with the same group.instance.id, or this one sent a late commit. A client keeps a
+   commit in an outage, and sends it when the coordinator is back, although its session has ended.
+   Only a new group, with the same id, can join again. */
 bool group_is_fenced(const struct group *group);
 
 /* Closes the member; a transient one leaves the group. Calls lost if lanes are owned. */

@@ -19,7 +19,8 @@ enum {
     KEEPALIVE_CHECK_MS = 60 * 1000,
     KEEPALIVE_AGAIN_MS = 1000, /* while no partition is chosen */
     REJOIN_MS = 1000,
-    FENCED_MS = 5000 /* a fenced member waits for its records in flight */
+    FENCED_MS = 5000,           /* a fenced member waits for its records in flight */
+    FENCED_AGAIN_MS = 60 * 1000 /* a member that is fenced sooner again has a rival */
 };
 
 /* The loop. */
@@ -171,23 +172,47 @@ static void replace_member(struct worker *w)
                      worker_now(w).mono_ms); /* alive, although no turn happens */
         poll(NULL, 0, REJOIN_MS);
     }
+    w->rejoined_mono_ms = worker_now(w).mono_ms;
 }
 
-/* Ends the worker, or joins again. If the id is the operator's, another process with this id has
-   the lanes now, and to join again would fence that process. A generated id is unique: the group
-   mistook a late request for a second member, so the worker joins again. */
+/* A generated id belongs to this process alone: it was fenced by its own late commit (group.h). The
+   operator's id may also belong to another process. Two such processes fence each other, so one of
+   them must end. It is the one that is fenced a second time: the older one. */
+bool worker_may_rejoin(const struct worker *w, int64_t now_mono_ms)
+{
+    return w->transient || w->rejoined_mono_ms == 0 ||
+           now_mono_ms - w->rejoined_mono_ms >= FENCED_AGAIN_MS;
+}
+
+static void log_fenced(const struct worker *w, bool rejoins)
+{
+    char text[256] = "";
+    rd_kafka_resp_err_t err = rd_kafka_fatal_error(group_handle(w->group), text, sizeof text);
+    if (rejoins)
+        log_warn("fenced by the group coordinator, rejoining", F_TEXT("instance", w->instance),
+                 F_TEXT("error", rd_kafka_err2name(err)), F_TEXT("reason", text));
+    else
+        log_error("fenced by the group coordinator again within a minute, exiting: give each "
+                  "process its own group.instance.id",
+                  F_TEXT("instance", w->instance), F_TEXT("error", rd_kafka_err2name(err)),
+                  F_TEXT("reason", text));
+}
+
+/* Ends the worker, or joins again when no record is in flight. */
 static void member_fenced(struct worker *w)
 {
     int64_t now_mono_ms = worker_now(w).mono_ms;
-    if (w->fenced_mono_ms == 0)
+    bool rejoins = worker_may_rejoin(w, now_mono_ms);
+    if (w->fenced_mono_ms == 0) {
         w->fenced_mono_ms = now_mono_ms;
+        log_fenced(w, rejoins);
+    }
     if (now_mono_ms - w->fenced_mono_ms > FENCED_MS)
         producer_purge(w->producer); /* a partition without a leader must not stop all lanes */
-    if (!w->transient) {
+    if (!rejoins)
         worker_fail(w);
-    } else if (bridge_in_flight(w->bridge) == 0) { /* records in flight belong to the old client */
+    else if (bridge_in_flight(w->bridge) == 0) /* records in flight belong to the old client */
         replace_member(w);
-    }
 }
 
 static void *run(void *arg)

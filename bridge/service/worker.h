@@ -34,8 +34,8 @@ int worker_start(const struct worker_config *config, struct worker **worker,
 
 const struct stats *worker_stats(const struct worker *worker);
 
-/* Returns true after the worker ended by itself, because another process took its place in the
-   group or the group lost its offsets. */
+/* Returns true after the worker ended by itself, because another process has its group.instance.id
+   or the group lost its offsets. */
 bool worker_failed(const struct worker *worker);
 
 /* Returns true while the worker is a member of the group and knows its lanes, which may be none. */

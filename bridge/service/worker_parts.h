@@ -49,12 +49,13 @@ struct worker {
     /* Lanes and the group. */
     int *lanes; /* owned; lanes_n of them */
     int lanes_n;
-    int64_t settle_ms;      /* longest wait of a revocation for records in flight */
-    int64_t fenced_mono_ms; /* the member was fenced then; 0: it is not */
-    bool group_signaled;    /* the group has an event to poll */
-    bool busy;              /* the last turn followed another one at once */
-    bool transient;         /* no other process has the member's static id */
-    char instance[256];     /* that id */
+    int64_t settle_ms;        /* longest wait of a revocation for records in flight */
+    int64_t fenced_mono_ms;   /* the member was fenced then; 0: it is not */
+    int64_t rejoined_mono_ms; /* last join of a member that was fenced; 0: none */
+    bool group_signaled;      /* the group has an event to poll */
+    bool busy;                /* the last turn followed another one at once */
+    bool transient;           /* no other process has the member's static id */
+    char instance[256];       /* that id */
     char transactional_id[PRODUCER_ID_MAX - 2];
 
     /* Exactly-once: steps after an aborted transaction, in their order. */
@@ -84,6 +85,11 @@ struct worker {
 };
 
 struct now worker_now(const struct worker *worker);
+
+/* worker.c */
+
+/* Returns whether a member that is fenced now joins again. If not, its process ends. */
+bool worker_may_rejoin(const struct worker *worker, int64_t now_mono_ms);
 
 /* worker_make.c */
 

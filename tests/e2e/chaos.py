@@ -116,8 +116,8 @@ class OnBridges(Hand):
         self.bridges, self.clock, self.thirds = bridges, clock, 0
 
     def bridge(self) -> Bridge:
-        """Returns one of the running bridges. The bridge with an operator's id ends when the group fences it after its
-        own outage. It is then started again, as by a supervisor."""
+        """Returns one of the running bridges. The bridge with an operator's id ends when the group fences it twice within
+        a minute, as two outages may cause. It is then started again, as by a supervisor."""
         for bridge in self.bridges:
             if not bridge.running():
                 require(self.is_fenced(bridge), "the bridge ended by itself:\n" + bridge.tail())

@@ -36,6 +36,7 @@ import everyday
 import found
 import histories
 import hostile
+import instance_ids
 import instant
 import known
 import limited
@@ -74,7 +75,7 @@ from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage, Unsure
 from turns import play_in_turns, stopped
 
-PARTS = (scenarios, static, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
+PARTS = (scenarios, static, instance_ids, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
          everyday, throttled, found, hostile, instant, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries,
          share_groups, split, spring_topics, paused, known, managed, dev_mode, dev_differs, dev_examples, admin, admin_live,
@@ -93,7 +94,8 @@ ON_DEMAND = {"aborted_requests", "apply_three", "bad_targets", "broker_blink", "
              "smallest_request_limit_exactly", "target_deleted_exactly", "three_brokers_exactly", "throttled", "topics_awaited", "trim_forbidden",
              "unreadable_exactly", "waiting_millions"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND | \
              order_timeout.ON_DEMAND | restored.ON_DEMAND | events.ON_DEMAND | share_groups.ON_DEMAND | \
-             split.ON_DEMAND | spring_topics.ON_DEMAND | paused.ON_DEMAND | dev_examples.ON_DEMAND | known.ON_DEMAND | managed.ON_DEMAND | \
+             split.ON_DEMAND | spring_topics.ON_DEMAND | paused.ON_DEMAND | dev_examples.ON_DEMAND | \
+             instance_ids.ON_DEMAND | known.ON_DEMAND | managed.ON_DEMAND | \
              admin.ON_DEMAND | admin_live.ON_DEMAND | admin_properties.ON_DEMAND | oidc.ON_DEMAND | \
              set(page.SCENARIOS)
 # Three brokers each, and faults in a clock's time: first, and each in three places.

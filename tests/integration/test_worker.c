@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker: when its turns begin. On the mock. The linker sends calls of wakeup_wait to this file
-   (--wrap), so that turns are counted. */
+/* worker: when its turns begin, and what a fenced member does. On the mock. The linker sends calls
+   of wakeup_wait to this file (--wrap), so that turns are counted. */
 #include "bridge/base/clock.h"
 #include "bridge/commands/embedded.h"
-#include "bridge/service/worker.h"
-#include "consumer/wakeup.h"
+#include "bridge/service/worker_parts.h"
 
 #include <criterion/criterion.h>
 #include <librdkafka/rdkafka.h>
@@ -16,7 +15,8 @@ enum {
     TIMEOUT_MS = 20000,
     BUSY_MS = 300,
     BACKLOG = 3000,
-    BACKLOG_TURNS = 10 /* far fewer than one for each QUEUE_QUOTA of the backlog */
+    BACKLOG_TURNS = 10, /* far fewer than one for each QUEUE_QUOTA of the backlog */
+    API_HEARTBEAT = 12
 };
 
 struct stage {
@@ -41,7 +41,7 @@ void __wrap_wakeup_wait(struct wakeup *wakeup, int64_t rest_us, int64_t wait_us,
     __real_wakeup_wait(wakeup, rest_us, wait_us, each, ctx);
 }
 
-static void make(struct stage *s, const char *delivery)
+static void make(struct stage *s, const char *delivery, const char *instance)
 {
     char servers[128];
     struct error error;
@@ -58,8 +58,10 @@ static void make(struct stage *s, const char *delivery)
                     (char *)"--canary=0s",
                     (char *)"--partitions=1",
                     (char *)"--replication=1",
-                    (char *)delivery};
-    int argc = sizeof argv / sizeof *argv;
+                    (char *)"-Xsession.timeout.ms=3000",
+                    (char *)delivery,
+                    (char *)instance};
+    int argc = sizeof argv / sizeof *argv - (instance == NULL ? 1 : 0);
     cr_assert_eq(config_load(&s->config, "/dev/null", &argc, argv, NULL, &error), 0, "%s",
                  error.text);
     cr_assert_eq(embedded_topics(s->mock, &s->config, LANES), 0);
@@ -103,7 +105,7 @@ static int64_t keep_busy(struct stage *s)
 Test(worker, busy_worker_rests_between_turns)
 {
     struct stage stage;
-    make(&stage, "--delivery=at-least-once");
+    make(&stage, "--delivery=at-least-once", NULL);
     start(&stage);
     int64_t took_ms = keep_busy(&stage);
     cr_expect_gt(rests, 0);
@@ -114,7 +116,7 @@ Test(worker, busy_worker_rests_between_turns)
 Test(worker, exactly_once_never_rests)
 {
     struct stage stage;
-    make(&stage, "--delivery=exactly-once");
+    make(&stage, "--delivery=exactly-once", NULL);
     start(&stage);
     keep_busy(&stage);
     cr_expect_gt(turns, 0);
@@ -147,7 +149,7 @@ static void write_backlog(const struct stage *s)
 static int turns_that_left_work(int backlog)
 {
     struct stage stage;
-    make(&stage, "--delivery=at-least-once");
+    make(&stage, "--delivery=at-least-once", NULL);
     if (backlog > 0)
         write_backlog(&stage);
     turns_with_work_left = 0;
@@ -169,4 +171,61 @@ Test(worker, turn_that_leaves_work_is_followed_by_the_next_without_a_rest)
     int with = turns_that_left_work(BACKLOG);
     cr_expect_geq(with, without + BACKLOG_TURNS, "%d turns left work, and %d without a backlog",
                   with, without);
+}
+
+/* Fences the member, and waits until it has joined again or the worker has ended. Returns whether
+   it has ended. */
+static bool ends_when_fenced(const struct stage *s)
+{
+    uint64_t rebalances = counter_read(&worker_stats(s->worker)->rebalances);
+    mock_fail(s->mock, API_HEARTBEAT, RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID, 1);
+    int64_t until_mono_ms = clock_mono_ms() + TIMEOUT_MS;
+    while (!worker_failed(s->worker) &&
+           (counter_read(&worker_stats(s->worker)->rebalances) == rebalances ||
+            !worker_joined(s->worker))) {
+        cr_assert_lt(clock_mono_ms(), until_mono_ms);
+        poll(NULL, 0, 10);
+    }
+    return worker_failed(s->worker);
+}
+
+static void await_joined(const struct stage *s)
+{
+    int64_t until_mono_ms = clock_mono_ms() + TIMEOUT_MS;
+    while (!worker_joined(s->worker) && clock_mono_ms() < until_mono_ms)
+        poll(NULL, 0, 10);
+    cr_assert(worker_joined(s->worker));
+}
+
+static void fence_twice(const char *delivery)
+{
+    struct stage stage;
+    make(&stage, delivery, "-Xgroup.instance.id=a");
+    start(&stage);
+    await_joined(&stage);
+    cr_expect_not(ends_when_fenced(&stage));
+    cr_expect(ends_when_fenced(&stage));
+    stop(&stage);
+}
+
+Test(worker, fenced_member_with_the_operators_id_joins_again_once)
+{
+    fence_twice("--delivery=at-least-once");
+}
+
+Test(worker, fenced_member_with_the_operators_id_joins_again_once_exactly_once)
+{
+    fence_twice("--delivery=exactly-once");
+}
+
+Test(worker, second_fence_within_a_minute_ends_a_member_with_the_operators_id)
+{
+    static struct worker w;
+    enum { NOW_MS = 500 * 1000, MINUTE_MS = 60 * 1000 };
+    cr_expect(worker_may_rejoin(&w, NOW_MS));
+    w.rejoined_mono_ms = NOW_MS;
+    cr_expect_not(worker_may_rejoin(&w, NOW_MS + MINUTE_MS - 1));
+    cr_expect(worker_may_rejoin(&w, NOW_MS + MINUTE_MS));
+    w.transient = true; /* a generated id: no other process has it */
+    cr_expect(worker_may_rejoin(&w, NOW_MS));
 }
