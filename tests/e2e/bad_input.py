@@ -123,7 +123,7 @@ def unreachable(stage: Stage) -> str:
 def bad_topics(stage: Stage) -> str:
     """Topics that could lose waiting records: the bridge refuses to start, and the command that it names fixes them."""
     path = stage.ready()
-    says(stage, "check on good topics", stage.run("check", "-c", str(path)), (0,))
+    says(stage, "check on good topics", stage.run("check", "-c", str(path), "--timeout", "30s"), (0,))  # creates the topic of the groups
     fixed = (("a level with finite retention", "schedule.5s", {"retention_ms": "604800000"}, "retention"),
              ("a level with a size limit", "schedule.5s", {"retention_bytes": "1000000000"}, "retention"),
              ("a level with the broker's timestamps", "schedule.1m",

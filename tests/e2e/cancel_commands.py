@@ -19,6 +19,7 @@ from stage import LANES, Stage, both_modes, require, require_prompt
 COUNT = 3000      # lines: several batches
 LONG = "2h"       # the requests wait while the commands run
 PROMPT_S = 20     # with two shared cores
+PATIENCE = ("--timeout", "30s")  # a busy machine's broker may need more than the default
 
 
 class Commands:
@@ -27,7 +28,7 @@ class Commands:
 
     def run(self, *args: str, lines: list[dict] | None = None, code: int = 0) -> list[dict]:
         """Returns the lines of the output, which follow the schema."""
-        done = subprocess.run([str(self.stage.binary), *args, "-c", str(self.config), "-o", "json"], text=True, check=False,
+        done = subprocess.run([str(self.stage.binary), *args, "-c", str(self.config), "-o", "json", *PATIENCE], text=True, check=False,
                               input="".join(json.dumps(line) + "\n" for line in lines or ()), capture_output=True, timeout=120)
         require(done.returncode == code, f"{args} ended with {done.returncode}: {done.stdout[-400:]}{done.stderr[-800:]}")
         faults = faults_of_command(args[:2] + ("-o", "json"), done.stdout, done.stderr)

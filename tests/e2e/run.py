@@ -85,8 +85,8 @@ ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 ON_DEMAND = {"aborted_requests", "apply_three", "bad_targets", "broker_blink", "broker_hangs", "broker_hangs_exactly",
              "broker_restart",
              "cancel_commands_exactly", "cancels_upgraded", "cancels_upgraded_exactly", "clock_step", "damaged_exactly",
-             "fenced", "full_disk_exactly", "group_refused", "group_refused_exactly", "guides",
-             "held_requests", "histories_exactly", "huge_unpacked_exactly",
+             "fenced", "fenced_exactly", "full_disk_exactly", "group_refused", "group_refused_exactly", "guides",
+             "held_requests", "histories_exactly", "huge_unpacked_exactly", "letters_in_order",
              "level_deleted", "level_replaced", "many_targets", "many_targets_exactly", "may_not_alter",
              "mixed_versions_exactly", "offsets_expire", "offsets_expire_exactly", "packed_many_exactly", "packed_one",
              "packed_refused", "partitioned", "policy", "redriven_exactly", "retries_exactly", "secured_exactly",
@@ -101,8 +101,9 @@ ON_DEMAND = {"aborted_requests", "apply_three", "bad_targets", "broker_blink", "
 # Three brokers each, and faults in a clock's time: first, and each in three places.
 HEAVY = {"smallest_request_limit", "smallest_request_limit_exactly", "three_brokers", "three_brokers_exactly", "chaos",
          "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
-# They compare lateness with and without a fault, so fewer others run next to them: two places each.
-COMPARING = {"among", "own_cancelled", "bad_targets", "bad_targets_exactly", "huge_unpacked"}
+# They compare lateness with and without a fault, or load the machine, so fewer others run next to them: two places each.
+COMPARING = {"among", "own_cancelled", "bad_targets", "bad_targets_exactly", "huge_unpacked", "burst_with_events_exactly",
+             *hostile.SCENARIOS}
 # They compare the tail of lateness with exactly-once, which others next to them make late: alone, when all others ended.
 ALONE = {"among_exactly", "own_topics_exactly"}
 # About a minute and more each: before the others, so that none of them is the last to run.
@@ -110,7 +111,7 @@ LONG = ("histories", "among", "held_requests_exactly", "kill9", "kill9_exactly",
         "operated", "broker_blink", "broker_blink_exactly", "broker_restart", "broker_restart_exactly", "full_disk",
         "clock_step", "clock_step_exactly", "bad_targets", "bad_targets_exactly", "level_deleted_exactly")
 ALL_PLACES = 1000
-SANITIZED = ("mixed", "mixed_exactly", "operated")
+SANITIZED = ("mixed", "operated")
 ONLY_SANITIZED = tuple(hostile.SCENARIOS)  # without a sanitizer they show little
 ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "UNSURE": 3, "SKIPPED": 77}
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
