@@ -59,6 +59,17 @@ static const struct topic_rule share_dlq_rule = {
     NULL,
     true};
 
+/* Of each topic with requests, waiting records or cancels. */
+static const struct topic_rule clean_rule = {
+    "unclean.leader.election.enable",
+    "false",
+    RULE_EXACTLY,
+    FINDING_WARN,
+    "a replica that lacks records may become the leader: then records are lost, and new ones get "
+    "their offsets",
+    NULL,
+    true};
+
 #define MUST_BE(name, value, why) {name, value, RULE_EXACTLY, FINDING_REFUSE, why, NULL, false},
 
 static const struct topic_rule level_rules[] = {
@@ -136,6 +147,11 @@ static const struct {
     [TOPIC_TARGET] = {target_rules, COUNT(target_rules)},
 };
 
+static bool has_clean_rule(enum topic_kind kind)
+{
+    return kind == TOPIC_SCHEDULE || kind == TOPIC_LEVEL || kind == TOPIC_CANCELLED;
+}
+
 /* Returns the rule for min.insync.replicas of an existing topic, whose replicas are known. */
 static struct topic_rule insync_rule(const struct topic_seen *topic)
 {
@@ -153,11 +169,13 @@ static struct topic_rule insync_rule(const struct topic_seen *topic)
 size_t topic_rules_own(const struct topic_seen *topic, struct topic_rule rules[TOPIC_RULES_MAX])
 {
     size_t n = by_kind[topic->kind].n;
-    assert(n + 2 + TOPIC_OVERRIDES_MAX < TOPIC_RULES_MAX);
+    assert(n + 3 + TOPIC_OVERRIDES_MAX < TOPIC_RULES_MAX);
     if (n > 0)
         memcpy(rules, by_kind[topic->kind].rules, n * sizeof *rules);
     if (topic->takes_dead_letters)
         rules[n++] = share_dlq_rule;
+    if (has_clean_rule(topic->kind))
+        rules[n++] = clean_rule;
     if (topic->partitions > 0 && topic->kind != TOPIC_PULSE) /* S.pulse receives no writes */
         rules[n++] = insync_rule(topic);
     return n;

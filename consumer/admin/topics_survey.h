@@ -35,7 +35,7 @@ struct topic_rule {
     /* New topics are created without the setting: their default usually complies. */
     bool late;
 };
-enum { TOPIC_RULES_MAX = 12 + TOPIC_OVERRIDES_MAX, SAFE_REPLICAS = 3 };
+enum { TOPIC_RULES_MAX = 13 + TOPIC_OVERRIDES_MAX, SAFE_REPLICAS = 3 };
 
 struct topic_setting {
     char *name, *value; /* owned */
