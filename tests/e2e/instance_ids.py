@@ -79,4 +79,3 @@ def one_ends(rivals: list[Bridge]) -> float:
 
 
 SCENARIOS = both_modes(instance_ids)
-ON_DEMAND = {"instance_ids_exactly"}

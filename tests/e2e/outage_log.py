@@ -9,6 +9,7 @@ from collections import Counter
 from processes import Bridge
 from stage import LANES, require
 
+SLOW_MS = 30_000  # a broker that starts on a loaded machine answers so much later
 CLIENT_LINES = 12  # in a second: two for each of six clients
 
 
@@ -19,7 +20,7 @@ def outage_is_logged(bridge: Bridge, away_ms: float) -> None:
     down = re.search(r"Kafka unreachable, lanes wait until a broker answers.*?lanes\W+(\d+)", log)
     back = re.search(r"Kafka answers again, forwarding continues.*?away_ms\W+(\d+)", log)
     require(down and int(down[1]) == LANES, f"the log does not say that {LANES} lanes wait:\n{bridge.tail(100)}")
-    require(back and abs(int(back[1]) - away_ms) < 10_000,
+    require(back and away_ms - 3000 < int(back[1]) < away_ms + SLOW_MS,
             f"the log does not say that Kafka was away for about {away_ms:.0f} ms:\n{bridge.tail(100)}")
     require("brokers hold a transactional producer" not in log[down.start():back.start()],
             f"no broker is there to hold one:\n{bridge.tail(100)}")

@@ -83,19 +83,21 @@ PARTS = (scenarios, static, instance_ids, stalled, targets, transacted, network,
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name. Of a pair whose modes share the mechanism, one half.
 ON_DEMAND = {"aborted_requests", "apply_three", "bad_targets", "broker_blink", "broker_hangs", "broker_hangs_exactly",
-             "broker_restart",
-             "cancel_commands_exactly", "cancels_upgraded", "cancels_upgraded_exactly", "clock_step", "damaged_exactly",
-             "fenced", "fenced_exactly", "full_disk_exactly", "group_refused", "group_refused_exactly", "guides",
-             "held_requests", "histories_exactly", "huge_unpacked_exactly", "letters_in_order",
-             "level_deleted", "level_replaced", "many_targets", "many_targets_exactly", "may_not_alter",
-             "mixed_versions_exactly", "offsets_expire", "offsets_expire_exactly", "packed_many_exactly", "packed_one",
-             "packed_refused", "partitioned", "policy", "redriven_exactly", "retries_exactly", "secured_exactly",
-             "short_commits", "short_commits_exactly", "small_request_limit", "smallest_request_limit",
-             "smallest_request_limit_exactly", "target_deleted_exactly", "three_brokers_exactly", "throttled", "topics_awaited", "trim_forbidden",
-             "unreadable_exactly", "waiting_millions"} | among.ON_DEMAND | own_topics.ON_DEMAND | slow.ON_DEMAND | \
+             "broker_restart", "cancel_commands_exactly", "cancels", "cancels_upgraded",
+             "cancels_upgraded_exactly", "chaos", "clock_step", "damaged_exactly", "fenced", "fenced_exactly",
+             "full_disk_exactly", "group_refused", "group_refused_exactly", "guides", "held_requests",
+             "histories_exactly", "hostile", "huge_unpacked_exactly", "letters_in_order", "level_deleted",
+             "level_replaced", "many_targets", "many_targets_exactly", "may_not_alter",
+             "mixed_versions_exactly", "offsets_expire", "offsets_expire_exactly", "packed_many_exactly",
+             "packed_one", "packed_refused", "packed_refused_exactly", "partitioned", "policy",
+             "redriven_exactly", "retries_exactly", "secured_exactly", "short_commits",
+             "short_commits_exactly", "small_request_limit", "smallest_request_limit",
+             "smallest_request_limit_exactly", "target_deleted_exactly", "three_brokers_exactly", "throttled",
+             "topics_awaited", "trim_forbidden", "unreadable_exactly", "waiting_millions"} | among.ON_DEMAND | own_topics.ON_DEMAND | \
+             slow.ON_DEMAND | \
              order_timeout.ON_DEMAND | restored.ON_DEMAND | events.ON_DEMAND | share_groups.ON_DEMAND | \
              split.ON_DEMAND | spring_topics.ON_DEMAND | paused.ON_DEMAND | dev_examples.ON_DEMAND | \
-             instance_ids.ON_DEMAND | known.ON_DEMAND | managed.ON_DEMAND | \
+             set(instance_ids.SCENARIOS) | known.ON_DEMAND | managed.ON_DEMAND | \
              admin.ON_DEMAND | admin_live.ON_DEMAND | admin_properties.ON_DEMAND | oidc.ON_DEMAND | \
              set(page.SCENARIOS)
 # Three brokers each, and faults in a clock's time: first, and each in three places.
@@ -271,7 +273,8 @@ def main() -> int:
         return 64
     turns = [Turn(name, options.binary) for name in names]
     if options.sanitized:
-        turns += [Turn(name, options.sanitized) for name in SANITIZED + ONLY_SANITIZED]
+        turns += [Turn(name, options.sanitized) for name in SANITIZED + ONLY_SANITIZED
+                  if options.full or name not in ON_DEMAND]
     for binary in {turn.binary for turn in turns}:
         if not binary.exists():
             print(f"run.py: {binary} is not there: ./dev build", file=sys.stderr)

@@ -228,13 +228,20 @@ static void note_messages(const struct tally *t, const struct child *child)
 
 /* A client whose producer breaks at the wrong moment leaks a request to a coordinator, a few
    hundred bytes. A second run of the case does not leak. Our own leaks repeat in each run. */
-static bool is_to_be_repeated(struct tally *t, const struct child *child)
+static bool lost_memory(const struct tally *t, const struct child *child)
 {
-    if (!breaks_producers(t->part) || child->tries == TRIES ||
-        !said_anywhere(child, AS_IT_SHOULD) || !said_anywhere(child, " byte(s) leaked in "))
+    return breaks_producers(t->part) && said_anywhere(child, AS_IT_SHOULD) &&
+           said_anywhere(child, " byte(s) leaked in ");
+}
+
+/* While all suites start, a request may be read so late that the faulty call is never made. */
+static bool is_to_be_repeated(struct tally *t, const struct child *child, int status)
+{
+    bool unasked = WIFEXITED(status) && WEXITSTATUS(status) == NOT_ASKED;
+    if (child->tries == TRIES || !(unasked || lost_memory(t, child)))
         return false;
-    t->again++;
-    say(t, child, "lost memory, is run again");
+    t->again += !unasked;
+    say(t, child, unasked ? "nobody asked, is run again" : "lost memory, is run again");
     return true;
 }
 
@@ -251,7 +258,7 @@ static void reap(struct tally *t, struct child *children)
         }
         if (waitpid(child->pid, &status, WNOHANG) != child->pid)
             continue;
-        if (is_to_be_repeated(t, child)) {
+        if (is_to_be_repeated(t, child, status)) {
             close(child->output);
             start(child, t, child->n, child->tries + 1);
             continue;
