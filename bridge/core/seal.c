@@ -122,10 +122,13 @@ static void write_seal(struct bridge *b, int lane, const struct log_ends *ends)
     struct lane_cancels *l = &b->lanes[lane].cancels;
     struct cancel_seal *seal = &l->seal;
     uint8_t out[CANCEL_SEAL_MAX];
-    int64_t next = seals_next(&l->seals);
+    int64_t next = seals_next(&l->seals), end = ends[SLOT_SCHEDULE].end;
+    /* A log that was cut ends below the position. Cancels that are not read yet take the offsets in
+       between. */
+    int64_t covered = l->covered_offset < end ? l->covered_offset : end;
     *seal = (struct cancel_seal){.number = l->number > next ? l->number : next,
                                  .timestamp_ms = b->now.wall_ms};
-    seal->ends[seal->n++] = (struct seal_end){SEAL_SCHEDULE, l->covered_offset};
+    seal->ends[seal->n++] = (struct seal_end){SEAL_SCHEDULE, covered};
     for (int slot = 1; slot < b->queues_per_lane; slot++)
         seal->ends[seal->n++] = (struct seal_end){b->cancels.parts_ms[slot], ends[slot].end};
     seal->ends[seal->n++] = (struct seal_end){SEAL_CANCELS, ends[b->queues_per_lane].end};

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of topics that are deleted and recreated: facts about the old topic prove nothing about
-   the new one. */
-#include "tests/sim/story.h"
-
-/* Replaces the log of the old topic by an empty one. */
-static void empty_log(struct world *w, struct log *log)
-{
-    log->n = log->stable_n = 0;
-    log->start = log->end = log->read_end = 0;
-    w->beyond_end_ok = true;
-}
+/* Stories of topics that are deleted and recreated, or that lose their newest records: facts about
+   the old log prove nothing about the new one. */
+#include "tests/sim/story_cancel.h"
 
 /* Blocks lane 0: the committed offset of the schedule topic is beyond the end of its log. Returns a
    request that waits in a level. */
@@ -24,7 +16,7 @@ static struct request *hold_lane_0(struct world *w, int done)
     story_pass(w, 500);
     expect(w, story_committed(w, -1, 0)->base == done + 1);
     story_crash(w);
-    empty_log(w, &w->broker.logs[TOPIC_SCHEDULE][0]);
+    story_cut_log(w, &w->broker.logs[TOPIC_SCHEDULE][0], 0);
     process_start(w, 0);
     story_until(w, w->notices[NOTICE_BEYOND_END] == 1);
     return waiting;
@@ -64,7 +56,7 @@ static void append_foreign(struct world *w, struct log *log, int n)
 
 static void replace_level(struct world *w, struct log *log, int n)
 {
-    empty_log(w, log);
+    story_cut_log(w, log, 0);
     w->replaced_ok = true;
     append_foreign(w, log, n);
 }
@@ -171,7 +163,7 @@ void blocked_queue_is_not_trimmed(struct world *w)
         story_ask(w, TARGET_A, 2000);
     story_until(w, COUNT(w, deliveries) == 3);
     story_until(w, story_committed(w, 0, 0)->base == 3);
-    empty_log(w, level);
+    story_cut_log(w, level, 0);
     for (int i = 0; i < 4; i++)
         story_ask(w, TARGET_A, 2000);
     story_until(w, w->notices[NOTICE_BEYOND_END] == 1 && level->end == 4);
@@ -196,7 +188,7 @@ void committed_offset_that_went_back_belongs_to_another_log(struct world *w)
     struct committed *place = arena_take(&w->arena, sizeof *place);
     *place = (struct committed){.text = story_committed(w, -1, 0)->text, .life = NO_LIFE};
     w->metadata_is_foreign = true;
-    empty_log(w, &w->broker.logs[TOPIC_SCHEDULE][0]);
+    story_cut_log(w, &w->broker.logs[TOPIC_SCHEDULE][0], 0);
     w->broker.committed[TOPIC_SCHEDULE][0] = place; /* a commit of another member, meanwhile */
     for (int i = 0; i < 5; i++)
         asked[i] = story_ask(w, TARGET_B, 0);
@@ -233,7 +225,7 @@ static void return_with_another_log(struct world *w, bool reads_first)
     story_until(w, w->forwards == 4);
     w->knobs.hold_fetches = true;
     move_lane_0(w, second);
-    empty_log(w, &w->broker.logs[TOPIC_SCHEDULE][0]);
+    story_cut_log(w, &w->broker.logs[TOPIC_SCHEDULE][0], 0);
     for (int i = 0; i < 3; i++)
         story_ask(w, TARGET_B, 0);
     oracle_truncate(w, TOPIC_SCHEDULE, 0,
@@ -299,4 +291,35 @@ void a_missing_topic_blocks_its_level_alone_exactly_once(struct world *w)
 {
     story_begin_exactly_once(w);
     lose_a_level(w);
+}
+
+/* The newest requests are lost. The seals that follow say nothing about cancels that come later, at
+   the offsets that were lost. */
+void seals_of_a_cut_schedule_topic_end_no_later_cancel(struct world *w)
+{
+    story_begin_cancels(w);
+    story_open(w);
+    cancel_of(w, "another", NULL);
+    ask_named(w, "waiting", NULL, 31000);
+    for (int i = 0; i < 10; i++)
+        story_ask(w, TARGET_B, 0);
+    story_pass(w, 1000);
+    expect(w, story_committed(w, -1, 0)->base == 12);
+    story_cut_log(w, &w->broker.logs[TOPIC_SCHEDULE][0], 2);
+    w->schedule_n++;
+    story_ask(w, TARGET_B, 0);
+    story_until(w, w->notices[NOTICE_BEYOND_END] == 1);
+    story_pass(w, 12000);
+    expect(w, story_cancels(w)->n > 10);
+    story_crash(w);
+    story_reset_offset(w, TOPIC_SCHEDULE, 2);
+    process_start(w, 0);
+    struct request *r = ask_named(w, "k", NULL, 60000);
+    story_pass(w, 1000);
+    cancel_of(w, "k", NULL);
+    for (int i = 0; i < 10; i++)
+        story_ask(w, TARGET_B, 0);
+    story_pass(w, 70000);
+    expect(w, r->voided > 0 && r->delivered == 0);
+    story_finish(w);
 }

@@ -109,13 +109,25 @@ struct log *story_level(struct world *w, int level, int lane)
     return &w->broker.logs[w->processes[0].topic_of_slot[1 + level]][lane];
 }
 
+void story_cut_log(struct world *w, struct log *log, int64_t end)
+{
+    log->n = log->stable_n = log_find(log, end);
+    log->end = log->read_end = end;
+    log->start = log->start < end ? log->start : end;
+    w->beyond_end_ok = true;
+}
+
+void story_reset_offset(struct world *w, int topic, int64_t offset)
+{
+    struct committed *reset = arena_take(&w->arena, sizeof *reset);
+    *reset = (struct committed){.base = offset, .life = NO_LIFE};
+    w->broker.committed[topic][0] = reset;
+}
+
 void story_delete_level(struct world *w, int level, struct request *waiting)
 {
     int topic = w->processes[0].topic_of_slot[1 + level];
-    struct log *log = story_level(w, level, 0);
-    log->n = log->stable_n = 0;
-    log->start = log->end = log->read_end = 0;
-    w->beyond_end_ok = true;
+    story_cut_log(w, story_level(w, level, 0), 0);
     w->broker.committed[topic][0] = NULL;
     w->missing[topic] = true;
     waiting->excused = true;

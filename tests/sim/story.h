@@ -46,6 +46,10 @@ struct process *story_owner(struct world *world, int lane);
 struct log *story_level(struct world *world, int level,
                         int lane); /* a level of the first process */
 struct inbox *story_inbox(struct process *process, int lane, int slot);
+/* Cuts the tail of a log, as an unclean leader election does. end 0: the topic is created again. */
+void story_cut_log(struct world *world, struct log *log, int64_t end);
+/* Sets the group's offset in lane 0, as an operator does. */
+void story_reset_offset(struct world *world, int topic, int64_t offset);
 /* Deletes a level topic with its records. Kafka then deletes the group's offsets of this topic,
    too. waiting: a request that waits there. */
 void story_delete_level(struct world *world, int level, struct request *waiting);
