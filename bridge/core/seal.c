@@ -82,10 +82,15 @@ static bool is_gone_below(const struct queue *q, int64_t start)
 
 /* Returns the offset below which all records of a queue are finished, and the group has committed
    that. A level whose log was deleted up to its end has passed. So has a queue that was read to its
-   end, since ends of transactions behind its last record are never committed. */
+   end, since ends of transactions behind its last record are never committed. If the log was cut
+   below the committed offset, or is another one, no offset has passed (-1): new records are stored
+   below it. */
 static int64_t passed_of(const struct bridge *b, const struct queue *q, int64_t committed,
-                         int64_t start)
+                         const struct log_ends *ends)
 {
+    if (q->log_mismatch || committed > ends->end)
+        return -1;
+    int64_t start = ends->start;
     int64_t passed = start > committed && is_gone_below(q, start) ? start : committed;
     int64_t end = is_drained(q, committed) ? b->port.drained(b->port.ctx, q->id) : -1;
     return end > passed ? end : passed;
@@ -98,7 +103,7 @@ static void judge(struct bridge *b, int lane, const struct log_ends *ends)
     struct lane_cancels *l = &b->lanes[lane].cancels;
     int64_t passed[SLOTS_MAX], dead_below, trim_below;
     for (int slot = 0; slot < b->queues_per_lane; slot++)
-        passed[slot] = passed_of(b, bridge_queue(b, lane, slot), l->passed[slot], ends[slot].start);
+        passed[slot] = passed_of(b, bridge_queue(b, lane, slot), l->passed[slot], &ends[slot]);
     if (!seals_judge(&l->seals, passed, &dead_below, &trim_below))
         return;
     unmatched_kill(b, lane, dead_below);

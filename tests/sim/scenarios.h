@@ -278,6 +278,7 @@
     X(a_lane_that_is_read_again_keeps_cancels_in_force)                       \
     X(a_position_that_goes_back_keeps_cancels_in_force)                       \
     X(seals_of_a_cut_schedule_topic_end_no_later_cancel)                      \
+    X(a_cut_level_keeps_cancels_in_force)                                     \
     X(a_schedule_topic_that_is_not_read_keeps_cancels_in_force)               \
     X(a_hop_in_flight_is_given_up_before_five_seals)                          \
     X(a_hop_that_is_stored_behind_a_seal_is_void)                             \

@@ -323,3 +323,40 @@ void seals_of_a_cut_schedule_topic_end_no_later_cancel(struct world *w)
     expect(w, r->voided > 0 && r->delivered == 0);
     story_finish(w);
 }
+
+/* The newest records of a level are lost, and a new one is stored below the committed offset. It
+   keeps its cancel while the queue is blocked, before its next owner knows that, and when the log
+   ends beyond the committed offset again. */
+void a_cut_level_keeps_cancels_in_force(struct world *w)
+{
+    story_begin_cancels(w);
+    story_open(w);
+    for (int i = 0; i < 3; i++)
+        story_ask(w, TARGET_B, 31000);
+    cancel_of(w, "another", NULL);
+    story_pass(w, 33000);
+    expect(w, story_committed(w, 2, 0)->base == 3);
+    struct log *level = story_level(w, 2, 0);
+    story_cut_log(w, level, 1);
+    w->replaced_ok = true;
+    struct request *r = ask_named(w, "k", NULL, 31000);
+    story_pass(w, 100);
+    expect(w, level->end == 2);
+    cancel_of(w, "k", NULL);
+    story_pass(w, 15000);
+    story_crash(w);
+    w->knobs.hold_fetches = true;
+    process_start(w, 0);
+    story_pass(w, 15000);
+    w->knobs.hold_fetches = false;
+    for (int i = 0; i < 3; i++)
+        story_ask(w, TARGET_B, 31000);
+    story_pass(w, 15000);
+    expect(w, level->end == 5 && w->notices[NOTICE_BEYOND_END] > 0);
+    story_crash(w);
+    story_reset_offset(w, w->processes[0].topic_of_slot[3], 1);
+    process_start(w, 0);
+    story_pass(w, 60000);
+    expect(w, r->voided > 0 && r->delivered == 0);
+    story_finish(w);
+}
