@@ -137,6 +137,19 @@ bool window_is_done(const struct window *window, int64_t offset)
     return offset - window->base < WINDOW_SPAN && bit_get(window, offset);
 }
 
+void window_cut(struct window *window, int64_t at)
+{
+    if (window->base == WINDOW_UNSET)
+        return;
+    if (window->base >= at) {
+        window_init(window, at);
+        return;
+    }
+    range_fill(window, at, window->base + WINDOW_SPAN, false);
+    if (window->next > at)
+        window->next = at;
+}
+
 void window_rewind(struct window *window)
 {
     window->next = window->base;

@@ -59,6 +59,9 @@ bool window_is_done(const struct window *window, int64_t offset);
 /* Sets next = base and keeps the bits, because records from base on will be read again. */
 void window_rewind(struct window *window);
 
+/* The log was cut at this offset: no offset from there on is done or admitted. */
+void window_cut(struct window *window, int64_t at);
+
 /* Marks the offsets below from->next that are done in `from`, a window of the same partition. If
    from->base is a span or more ahead, base first moves there. Offsets that do not fit are left out.
    Does nothing if either window is unset. Returns true if an offset was new. */

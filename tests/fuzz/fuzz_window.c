@@ -29,7 +29,7 @@ static void step(uint8_t what, uint8_t far)
 {
     int64_t distance = what & 8 ? far * 97 : far;
     int64_t admitted = window.next + (what & 16 ? distance : 0);
-    int64_t done = window.base + distance;
+    int64_t done = window.base + distance, cut = done > 64 ? done - 64 : 0;
     bool was_done = window_is_done(&window, done);
     switch (what & 7) {
     case 0:
@@ -40,6 +40,10 @@ static void step(uint8_t what, uint8_t far)
         break;
     case 3:
         window_rewind(&window);
+        break;
+    case 4:
+        window_cut(&window, cut);
+        assert(window.next <= cut && !window_is_done(&window, cut));
         break;
     default:
         window_done(&window, done);

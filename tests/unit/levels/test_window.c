@@ -173,6 +173,76 @@ Test(window, gap_after_a_rewind_drops_the_bits_below_it)
     cr_assert_eq(window_pending(&window, 200 + WINDOW_SPAN), WINDOW_SPAN - 1);
 }
 
+Test(window, cut_clears_its_offset_and_all_above)
+{
+    window_init(&window, 100);
+    admit_all(100, 200);
+    for (int64_t offset = 101; offset < 300; offset += 2)
+        window_done(&window, offset);
+    window_done(&window, 99 + WINDOW_SPAN);
+    window_cut(&window, 151);
+    expect(100, 151);
+    for (int64_t offset = 100; offset < 100 + WINDOW_SPAN; offset++)
+        cr_assert_eq(window_is_done(&window, offset), offset < 151 && offset % 2 == 1);
+    admit_all(151, 200);
+    expect(100, 200);
+}
+
+Test(window, cut_moves_a_base_above_it)
+{
+    window_init(&window, 100);
+    admit_all(100, 110);
+    window_done(&window, 105);
+    window_cut(&window, 60);
+    expect(60, 60);
+    cr_assert_eq(window_pending(&window, 60 + WINDOW_SPAN), WINDOW_SPAN);
+    window_cut(&window, 0);
+    expect(0, 0);
+    admit_all(0, 3);
+}
+
+Test(window, cut_at_base_leaves_no_offset_done)
+{
+    window_init(&window, 100);
+    admit_all(100, 110);
+    window_done(&window, 101);
+    window_cut(&window, 100);
+    expect(100, 100);
+    cr_assert_eq(window_pending(&window, 100 + WINDOW_SPAN), WINDOW_SPAN);
+}
+
+Test(window, cut_above_next_keeps_next)
+{
+    window_init(&window, 100);
+    admit_all(100, 110);
+    window_done(&window, 120);
+    window_done(&window, 130);
+    window_cut(&window, 125);
+    expect(100, 110);
+    cr_assert(window_is_done(&window, 120));
+    cr_assert_not(window_is_done(&window, 130));
+}
+
+Test(window, cut_at_or_above_the_span_changes_nothing)
+{
+    window_init(&window, 100);
+    admit_all(100, 100 + WINDOW_SPAN);
+    window_done(&window, 99 + WINDOW_SPAN);
+    other = window;
+    window_cut(&window, 100 + WINDOW_SPAN);
+    window_cut(&window, INT64_MAX);
+    expect(100, 100 + WINDOW_SPAN);
+    cr_assert_arr_eq(window.bits, other.bits, sizeof other.bits);
+}
+
+Test(window, cut_leaves_an_unset_window_unset)
+{
+    window_init(&window, WINDOW_UNSET);
+    window_cut(&window, 0);
+    window_cut(&window, 50);
+    expect(WINDOW_UNSET, WINDOW_UNSET);
+}
+
 Test(window, pending_counts_offsets_that_are_not_done)
 {
     window_init(&window, 100);
@@ -371,6 +441,17 @@ static void done_random(int64_t offset)
     array_settle();
 }
 
+static void cut_random(void)
+{
+    int64_t at = base + random_between(-200, random_between(0, 1) ? 200 : WINDOW_SPAN + 200);
+    at = at > start ? at : start;
+    window_cut(&window, at);
+    base = base < at ? base : at;
+    next = next < at ? next : at;
+    for (int64_t offset = at; offset < start + OFFSETS; offset++)
+        done[offset - start] = false;
+}
+
 static void compare(void)
 {
     expect(base, next);
@@ -398,6 +479,8 @@ static void one_step(int64_t haste)
         if (random_between(0, 300) == 0) {
             window_rewind(&window);
             next = base;
+        } else if (random_between(0, 300) == 0) {
+            cut_random();
         }
         break;
     case 3:
