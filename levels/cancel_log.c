@@ -11,14 +11,15 @@ enum { VERSION = 1, CHECKED_AT = 16, SEAL_ENDS_AT = 32, SEAL_END_SIZE = 16 };
 
 static const char MAGICS[][4] = {[CANCEL_RECORD_ENTRY] = {'D', 'L', 'B', 'C'},
                                  [CANCEL_RECORD_SEAL] = {'D', 'L', 'B', 'S'},
-                                 [CANCEL_RECORD_BARRIER] = {'D', 'L', 'B', 'B'}};
+                                 [CANCEL_RECORD_CUT] = {'D', 'L', 'B', 'X'}};
 enum { MAGICS_N = sizeof MAGICS / sizeof *MAGICS };
 
-static void put_head(uint8_t *out, enum cancel_record type)
+static void put_head(uint8_t *out, enum cancel_record type, uint8_t era)
 {
     memset(out, 0, CHECKED_AT);
     memcpy(out, MAGICS[type], sizeof MAGICS[type]);
     out[4] = VERSION;
+    out[7] = era;
 }
 
 static uint64_t checksum_of(const uint8_t *record, size_t size)
@@ -36,7 +37,7 @@ static size_t put_checksum(uint8_t *out, const uint8_t *end)
 size_t cancel_entry_encode(const struct cancel_entry *entry, void *out)
 {
     uint8_t *start = out;
-    put_head(start, CANCEL_RECORD_ENTRY);
+    put_head(start, CANCEL_RECORD_ENTRY, entry->era);
     start[5] = (uint8_t)entry->kind;
     start[6] = (uint8_t)entry->op;
     uint8_t *at = put_i64(start + CHECKED_AT, entry->offset);
@@ -47,18 +48,18 @@ size_t cancel_seal_encode(const struct cancel_seal *seal, void *out)
 {
     uint8_t *start = out;
     assert(seal->n <= SEAL_ENDS_MAX);
-    put_head(start, CANCEL_RECORD_SEAL);
+    put_head(start, CANCEL_RECORD_SEAL, seal->era);
     uint8_t *at = put_u32(put_u32(put_i64(start + CHECKED_AT, seal->number), seal->n), 0);
     for (size_t i = 0; i < seal->n; i++)
         at = put_i64(put_i64(at, seal->ends[i].level_ms), seal->ends[i].end);
     return put_checksum(start, at);
 }
 
-size_t cancel_barrier_encode(int64_t number, void *out)
+size_t cancel_cut_encode(const struct cancel_cut *cut, void *out)
 {
     uint8_t *start = out;
-    put_head(start, CANCEL_RECORD_BARRIER);
-    return put_checksum(start, put_i64(start + CHECKED_AT, number));
+    put_head(start, CANCEL_RECORD_CUT, cut->era);
+    return put_checksum(start, put_i64(start + CHECKED_AT, cut->at));
 }
 
 static int decode_entry(const uint8_t *at, size_t size, struct cancel_entry *entry)
@@ -67,6 +68,7 @@ static int decode_entry(const uint8_t *at, size_t size, struct cancel_entry *ent
         return ERR_DAMAGED;
     *entry = (struct cancel_entry){.kind = (enum cancel_kind)at[5],
                                    .op = (enum cancel_op)at[6],
+                                   .era = at[7],
                                    .offset = get_i64(at + 16),
                                    .timestamp_ms = get_i64(at + 24),
                                    .in_force_ms = get_i64(at + 32)};
@@ -78,6 +80,7 @@ static int decode_seal(const uint8_t *at, size_t size, struct cancel_seal *seal)
     if (size < SEAL_ENDS_AT)
         return ERR_DAMAGED;
     seal->number = get_i64(at + 16);
+    seal->era = at[7];
     seal->n = get_u32(at + 24);
     if (seal->number < 0 || seal->n > SEAL_ENDS_MAX ||
         size != SEAL_ENDS_AT + seal->n * SEAL_END_SIZE)
@@ -88,12 +91,12 @@ static int decode_seal(const uint8_t *at, size_t size, struct cancel_seal *seal)
     return 0;
 }
 
-static int decode_barrier(const uint8_t *at, size_t size, int64_t *number)
+static int decode_cut(const uint8_t *at, size_t size, struct cancel_cut *cut)
 {
-    if (size != CANCEL_BARRIER_SIZE)
+    if (size != CANCEL_CUT_SIZE)
         return ERR_DAMAGED;
-    *number = get_i64(at + CHECKED_AT);
-    return *number < 0 ? ERR_DAMAGED : 0;
+    *cut = (struct cancel_cut){.era = at[7], .at = get_i64(at + CHECKED_AT)};
+    return cut->at < 0 ? ERR_DAMAGED : 0;
 }
 
 static bool find_type(const uint8_t *at, enum cancel_record *type)
@@ -121,8 +124,8 @@ int cancel_record_decode(struct bytes value, struct cancel_decoded *decoded)
         return decode_entry(at, value.len, &decoded->is.entry);
     case CANCEL_RECORD_SEAL:
         return decode_seal(at, value.len, &decoded->is.seal);
-    case CANCEL_RECORD_BARRIER:
-        return decode_barrier(at, value.len, &decoded->is.barrier);
+    case CANCEL_RECORD_CUT:
+        return decode_cut(at, value.len, &decoded->is.cut);
     }
     return ERR_FOREIGN;
 }

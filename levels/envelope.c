@@ -8,7 +8,7 @@
 #include <xxhash.h>
 
 enum { VERSION_PLAIN = 1, VERSION_EXTRAS = 2, VERSION_MAX = VERSION_EXTRAS };
-enum { CHECKED_AT = 16, STAMP_SIZE = 80, EXTRAS_LENGTH = 2, TARGET_MAX = 249 };
+enum { CHECKED_AT = 16, STAMP_SIZE = 80, EXTRAS_LENGTH = 2, TARGET_MAX = 249, ERA_SHIFT = 56 };
 enum { VALUE_NULL = 1, KEY_OVERRIDDEN = 2, KEY_NULL = 4, HAS_ID = 8, FLAGS_KNOWN = 15 };
 
 static const uint8_t MAGIC[4] = {'D', 'L', 'B', 'E'};
@@ -53,7 +53,7 @@ static uint8_t *stamp_encode(const struct stamp *stamp, uint8_t *out)
     put_i64(out + 24, stamp->timestamp_ms);
     put_i64(out + 32, stamp->expires_ms);
     put_i64(out + 40, stamp->next_try_ms);
-    put_i64(out + 48, stamp->origin_offset);
+    put_i64(out + 48, stamp->origin_offset | (int64_t)((uint64_t)stamp->origin_era << ERA_SHIFT));
     put_u32(out + 56, stamp->origin_lane);
     put_u16(out + 64, stamp->target.len);
     put_u16(out + 66, stamp->id.len);
@@ -202,6 +202,14 @@ static struct bytes take(const uint8_t **at, size_t n, bool present)
     return taken;
 }
 
+static void read_origin(const uint8_t *in, struct stamp *stamp)
+{
+    uint64_t origin = get_u64(in + 48);
+    stamp->origin_offset = (int64_t)(origin & (((uint64_t)1 << ERA_SHIFT) - 1));
+    stamp->origin_era = (uint8_t)(origin >> ERA_SHIFT);
+    stamp->origin_lane = get_u32(in + 56);
+}
+
 /* Reads the numbers of the stamp, not its pointers. */
 static void read_stamp(const uint8_t *in, struct stamp *stamp)
 {
@@ -209,8 +217,7 @@ static void read_stamp(const uint8_t *in, struct stamp *stamp)
     stamp->timestamp_ms = get_i64(in + 24);
     stamp->expires_ms = get_i64(in + 32);
     stamp->next_try_ms = get_i64(in + 40);
-    stamp->origin_offset = get_i64(in + 48);
-    stamp->origin_lane = get_u32(in + 56);
+    read_origin(in, stamp);
     stamp->attempt = get_u16(in + 6);
     stamp->op = REQUEST_SCHEDULE;
     stamp->key_overridden = in[5] & KEY_OVERRIDDEN;
@@ -260,8 +267,7 @@ void envelope_origin(struct bytes bytes, struct stamp *stamp)
         at += EXTRAS_LENGTH + extras.len;
     }
     at += get_u16(in + 64) + get_u32(in + 68);
-    stamp->origin_offset = get_i64(in + 48);
-    stamp->origin_lane = get_u32(in + 56);
+    read_origin(in, stamp);
     stamp->id = take(&at, get_u16(in + 66), in[5] & HAS_ID);
 }
 

@@ -10,7 +10,7 @@
      6  u16 attempt
      8  u64 checksum: XXH3-64 of bytes 16 to the end, seeded with bytes 0-7 as one u64
     16  i64 due          24 i64 timestamp   32 i64 expires (INT64_MAX: never)
-    40  i64 next try (0: none)              48 i64 origin offset
+    40  i64 next try (0: none)              48 u56 origin offset, u8 its era (eras.h)
     56  u32 origin lane  60 u32 number of headers
     64  u16 target length, u16 id length, u32 key length, u32 headers length, u32 value length
     80  version 2 only: u16 extras length (not 0), extras (levels/extras.h)
@@ -44,9 +44,10 @@ struct stamp {
     int64_t timestamp_ms;  /* of the request; lateness counts from the later of it and due_ms */
     int64_t expires_ms;    /* STAMP_NEVER: never */
     int64_t next_try_ms;   /* earliest time of the next attempt; 0: none is set */
-    int64_t origin_offset; /* of the request in the schedule topic */
+    int64_t origin_offset; /* of the request in the schedule topic; below 2^56 */
     uint32_t origin_lane;
     uint16_t attempt;    /* failed deliveries so far */
+    uint8_t origin_era;  /* of origin_offset */
     uint8_t op;          /* enum request_op, by request_parse; an envelope does not have it */
     uint8_t format;      /* enum compat, by request_parse; an envelope does not have it */
     uint16_t policy;     /* of dlb-retry: 1 + its index in the rules, by request_parse; 0: none */

@@ -25,15 +25,6 @@ void seals_forget(struct seals *seals)
     seals->n = 0;
 }
 
-bool seals_bar(struct seals *seals, int64_t number)
-{
-    if (number <= seals->last)
-        return false;
-    seals_forget(seals);
-    seals->last = number;
-    return true;
-}
-
 int64_t seals_next(const struct seals *seals)
 {
     return seals->last + 1;

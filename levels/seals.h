@@ -37,7 +37,7 @@ struct seals {
     bool foreign[SEALS_MAX];          /* it names a level that the lane does not have */
     const int64_t *parts_ms;
     size_t parts_n, n;
-    int64_t last;     /* number of the newest seal or barrier; -1: none was added */
+    int64_t last;     /* number of the newest seal; -1: none was added */
     unsigned thinned; /* times that seals were dropped, since there were fewer than SEALS_FEW */
 };
 
@@ -49,10 +49,6 @@ void seals_deinit(struct seals *seals);
 
 /* Forgets all seals. The numbers continue. */
 void seals_forget(struct seals *seals);
-
-/* A barrier was written, or read at the start: forgets all seals before it. Returns false and
-   forgets none if its number is not above the last one, since it then arrived late. */
-bool seals_bar(struct seals *seals, int64_t number);
 
 /* Returns the number for the next seal of this lane. */
 int64_t seals_next(const struct seals *seals);

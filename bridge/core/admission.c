@@ -190,6 +190,7 @@ static bool admit_request(struct bridge *b, struct queue *q)
     struct intake in = {.entry = NULL};
     enum code code = request_parse(&b->config.rules, (uint32_t)q->id.lane, q->head, b->now.wall_ms,
                                    &in.stamp, &in.why);
+    in.stamp.origin_era = eras_of(&b->lanes[q->id.lane].cancels.eras, q->head->offset);
     bool voids = request_voids(code, &in.stamp);
     bool misplaced = voids && is_misplaced(b, q);
     if (code == CODE_OK)

@@ -38,7 +38,12 @@ enum code cancel_apply(struct bridge *b, struct queue *q, const struct stamp *st
     enum cancel_kind kind;
     struct bytes name = cancel_name(q->head->key, stamp->id, &kind);
     struct cancel_print print = cancels_print(&b->cancels.table, kind, name);
-    enum cancel_room room = cancel_table_put(b, q->id.lane, print, q->head->offset);
+    struct lane_cancels *l = &b->lanes[q->id.lane].cancels;
+    int64_t place = eras_note(&l->eras, stamp->origin_era, q->head->offset);
+    enum cancel_room room = cancel_table_put(b, q->id.lane, print, place);
+    if (room == CANCEL_ROOM)
+        same_log_note(&l->same_log,
+                      &(struct log_witness){q->head->offset, stamp->timestamp_ms, print});
     return room == CANCEL_ROOM ? CODE_OK : refuse_cancel(b, room, why);
 }
 
@@ -46,6 +51,7 @@ struct record *cancel_entry(struct bridge *b, const struct queue *q, const struc
 {
     struct cancel_entry entry = {.op = stamp->op == REQUEST_REPLACE ? CANCEL_OP_REPLACE
                                                                     : CANCEL_OP_CANCEL,
+                                 .era = stamp->origin_era,
                                  .offset = q->head->offset,
                                  .timestamp_ms = stamp->timestamp_ms,
                                  .in_force_ms = b->now.wall_ms};

@@ -32,7 +32,7 @@ int cancel_key_len(struct bytes key);
 /* Makes the parcel send this entry first, and its own record after the acknowledgement. */
 void cancel_precede(struct bridge *b, struct parcel *p, struct record *entry);
 /* Returns a parcel that sends value to the topic of cancels and marks no offset, for a seal or a
-   barrier. Returns NULL if there is no room or memory now. */
+   cut. Returns NULL if there is no room or memory now. */
 struct parcel *cancel_note(struct bridge *b, int lane, enum entry_kind kind, struct bytes value);
 /* Completes a cancel whose entry was acknowledged, or sends the request of a replace next. */
 void cancel_stored(struct bridge *b, struct parcel *p);

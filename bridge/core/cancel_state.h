@@ -6,6 +6,8 @@
 #include "bridge/core/port.h"
 #include "levels/cancel_names.h"
 #include "levels/cancels.h"
+#include "levels/eras.h"
+#include "levels/same_log.h"
 #include "levels/seals.h"
 
 enum {
@@ -21,7 +23,7 @@ enum entry_kind {
     ENTRY_CANCEL,   /* entry of a cancel, whose offset is done when it is acknowledged */
     ENTRY_REPLACE,  /* entry of a replace, whose request follows */
     ENTRY_SEAL,     /* marks no offset */
-    ENTRY_BARRIER,  /* marks no offset */
+    ENTRY_CUT,      /* marks no offset */
     ENTRY_EVENT,    /* an event of another parcel (event.h): marks no offset */
     ENTRY_UNMATCHED /* the event of a cancel that dies (unmatched.h): marks no offset */
 };
@@ -32,19 +34,12 @@ enum loading {
     LOADING_LOG_END,  /* waits for the end of the topic of cancels */
     LOADING_LOG,      /* reads the topic of cancels */
     LOADING_ENDS,     /* waits for the ends of the schedule topic */
-    LOADING_WITNESS,  /* reads the record of the newest entry, to recognize the schedule topic */
-    LOADING_BARRIER,  /* the schedule topic was recreated: writes a barrier */
+    LOADING_SAME_LOG, /* reads records of the schedule topic, to recognize it (same_log.h) */
+    LOADING_MOVE,     /* it was cut: waits for a commit of the place where it continues */
+    LOADING_CUT,      /* writes that a new era of it begins */
     LOADING_REQUESTS, /* reads the requests that are not done */
     LOADING_CONTROL,  /* waits for the paused and limited targets (withhold.h) */
     LOADING_BLOCKED   /* found an entry of a newer program, or no memory for its cancels */
-};
-
-/* The newest entry of the topic of cancels. */
-struct witness {
-    int64_t offset; /* of its cancel on the schedule topic; -1: none */
-    int64_t timestamp_ms;
-    struct cancel_print print;
-    bool seen; /* the same record is still at this offset */
 };
 
 /* The cancels of one lane. */
@@ -56,7 +51,7 @@ struct lane_cancels {
     enum loading loading;
     bool complete;         /* the last restore ended, and its table is still kept */
     bool fresh;            /* the group had no offset of the schedule topic */
-    bool barrier_in_doubt; /* exactly once: its transaction may be aborted */
+    bool cut_in_doubt;     /* exactly once: its transaction may be aborted */
     struct load load;      /* under way */
     int64_t load_next;     /* the first offset that the load has not read */
     int64_t watched_next;  /* the same, when it last changed (bulk.h) */
@@ -67,13 +62,16 @@ struct lane_cancels {
     int64_t start_offset;   /* committed on the schedule topic at the assignment */
     int64_t requests_start; /* start of the schedule topic's log, at the last query */
     int64_t requests_end;   /* its last stable offset, at the same query */
-    struct witness witness;
+    struct same_log same_log;
+    int64_t short_since_mono_ms; /* the log ends below its newest cancel; 0: it does not */
+    uint64_t moved_at_change;    /* LOADING_MOVE: the change that must be committed */
+    struct eras eras;            /* of the schedule topic */
 
     /* Seals (seal.h). */
     struct seals seals;
-    int64_t number;          /* the next seal or barrier has this one, or that of seals_next */
+    int64_t number;          /* the next seal has this one, or that of seals_next */
     bool queried;            /* the query for the ends of a seal is pending */
-    bool seal_out;           /* a seal or barrier is not acknowledged yet */
+    bool seal_out;           /* a seal or cut is not acknowledged yet */
     int64_t queried_mono_ms; /* last query for ends, or the end of the restore */
     int64_t covered_offset;  /* all cancels below were in force at this query */
     struct cancel_seal seal; /* the one that is written; added when it is acknowledged */
@@ -84,7 +82,8 @@ struct lane_cancels {
 
     /* Cancels that may turn out to be unmatched (unmatched.h). */
     struct cancel_names names;
-    int64_t dead_below; /* those below die when they were reported. INT64_MIN: none */
+    int64_t
+        dead_below; /* those whose place is below die when they were reported. INT64_MIN: none */
 
     /* The topic of cancels, as far as known. */
     int64_t log_start, log_end;
@@ -95,10 +94,10 @@ struct lane_cancels {
 
 struct cancel_state {
     struct cancels table;
-    size_t share;           /* slots that a lane may use */
-    int64_t swept_mono_ms;  /* the table was last swept */
-    int64_t *parts_ms;      /* by slot: as a seal names it */
-    bool barriers_in_doubt; /* those of some lanes */
+    size_t share;          /* slots that a lane may use */
+    int64_t swept_mono_ms; /* the table was last swept */
+    int64_t *parts_ms;     /* by slot: as a seal names it */
+    bool cuts_in_doubt;    /* those of some lanes */
     bool is_on;
 };
 

@@ -19,8 +19,10 @@ static int lane_init(struct bridge *b, struct lane_cancels *lane)
 int cancel_table_init(struct bridge *b)
 {
     struct cancel_state *c = &b->cancels;
-    for (int lane = 0; lane < b->config.lanes; lane++)
+    for (int lane = 0; lane < b->config.lanes; lane++) {
         b->lanes[lane].cancels.id = -1;
+        eras_init(&b->lanes[lane].cancels.eras);
+    }
     c->is_on = b->config.rules.cancels = b->config.cancel_memory > 0;
     if (!c->is_on)
         return 0;
@@ -62,7 +64,8 @@ void cancel_table_open(struct bridge *b, int lane, int64_t first)
     l->log_next = l->sealed_next = 0;
     l->requests_next = -1;
     l->trim_below = 0;
-    l->witness = (struct witness){.offset = -1};
+    same_log_init(&l->same_log);
+    eras_init(&l->eras);
     seals_forget(&l->seals);
     force_marks_forget(&b->lanes[lane].force);
 }
@@ -100,27 +103,27 @@ static bool sweep(struct bridge *b)
 }
 
 enum cancel_room cancel_table_put(struct bridge *b, int lane, struct cancel_print print,
-                                  int64_t offset)
+                                  int64_t place)
 {
     struct lane_cancels *l = &b->lanes[lane].cancels;
     bool matched;
-    if (cancels_find(&b->cancels.table, l->id, print, &matched) >= offset)
+    if (cancels_find(&b->cancels.table, l->id, print, &matched) >= place)
         return CANCEL_ROOM; /* it is read again */
     if (log_is_full(b, l))
         return CANCEL_LOG_IS_FULL;
-    int err = cancels_put(&b->cancels.table, l->id, print, offset, b->cancels.share);
+    int err = cancels_put(&b->cancels.table, l->id, print, place, b->cancels.share);
     if (err == ERR_FULL && sweep(b))
-        err = cancels_put(&b->cancels.table, l->id, print, offset, b->cancels.share);
+        err = cancels_put(&b->cancels.table, l->id, print, place, b->cancels.share);
     l->is_any |= err == 0;
     return err == 0 ? CANCEL_ROOM : err == ERR_FULL ? CANCEL_SHARE_IS_FULL : CANCEL_OUT_OF_REACH;
 }
 
 /* Without memory for a larger table, a cancel could be forgotten. So the lane never opens. */
-void cancel_table_restore(struct bridge *b, int lane, struct cancel_print print, int64_t offset)
+void cancel_table_restore(struct bridge *b, int lane, struct cancel_print print, int64_t place)
 {
     struct lane_cancels *l = &b->lanes[lane].cancels;
     size_t slots_n = b->cancels.table.slots_n;
-    int err = cancels_restore(&b->cancels.table, l->id, print, offset);
+    int err = cancels_restore(&b->cancels.table, l->id, print, place);
     l->is_any |= err == 0;
     if (err == ERR_NO_MEMORY)
         l->loading = LOADING_BLOCKED;
@@ -144,7 +147,8 @@ void cancel_table_hash(struct bridge *b, struct parcel *p)
     if (bytes_is_null(name) || stamp.origin_lane != (uint32_t)p->queue->id.lane)
         return;
     p->nameless = false;
-    p->origin_offset = stamp.origin_offset;
+    p->origin_place = eras_place(&b->lanes[p->queue->id.lane].cancels.eras, stamp.origin_era,
+                                 stamp.origin_offset);
     p->print = cancels_print(&b->cancels.table, kind, name);
     cancels_prefetch(&b->cancels.table, p->print);
 }
@@ -155,7 +159,7 @@ bool cancel_table_voids(struct bridge *b, struct parcel *p)
     if (!p->hashed)
         cancel_table_hash(b, p);
     return !p->nameless && cancels_void(&b->cancels.table, b->lanes[p->queue->id.lane].cancels.id,
-                                        p->print, p->origin_offset);
+                                        p->print, p->origin_place);
 }
 
 /* The gauges. An entry of a closed lane is dead, and keeps its slot until it is cleared. */

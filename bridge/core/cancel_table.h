@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cancel_table: the cancels in force, by lane and name, and the records that they void. A cancel
-   voids each request of its name whose offset on the schedule topic is smaller. */
+   voids each request of its name whose place on the schedule topic (eras.h) is smaller. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_CANCEL_TABLE_H
 #define DELAYBRIDGE_BRIDGE_CORE_CANCEL_TABLE_H
 
@@ -23,10 +23,10 @@ enum cancel_room {
 
 /* Enters a cancel that was read from the schedule topic, if there is room. */
 enum cancel_room cancel_table_put(struct bridge *b, int lane, struct cancel_print print,
-                                  int64_t offset) must_check;
+                                  int64_t place) must_check;
 /* Enters a cancel that was in force before the lane was assigned. The table grows if necessary.
    Without the memory for it, the lane is blocked, and a notice ends the process. */
-void cancel_table_restore(struct bridge *b, int lane, struct cancel_print print, int64_t offset);
+void cancel_table_restore(struct bridge *b, int lane, struct cancel_print print, int64_t place);
 
 /* Returns whether a record of the parcel's lane may be void, without a look-up. */
 static inline bool cancel_table_is_used(const struct bridge *b, const struct parcel *p)

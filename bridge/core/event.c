@@ -44,7 +44,9 @@ void event_note_cancel(struct bridge *b, struct parcel *p, const struct record *
     assert(err == 0 && decoded.type == CANCEL_RECORD_ENTRY);
     const struct cancel_entry *cancel = &decoded.is.entry;
     int lane = p->queue->id.lane;
-    force_marks_note(&b->lanes[lane].force, cancel->offset, cancel->in_force_ms);
+    const struct eras *eras = &b->lanes[lane].cancels.eras;
+    int64_t place = eras_place(eras, cancel->era, cancel->offset);
+    force_marks_note(&b->lanes[lane].force, place, cancel->in_force_ms);
     unmatched_note(b, lane, cancel, entry->key);
     if (b->events.wanted == 0)
         return;
@@ -54,9 +56,9 @@ void event_note_cancel(struct bridge *b, struct parcel *p, const struct record *
     if (!event_is_wanted(b, EVENT_TOO_LATE))
         return;
     struct cancel_print print = cancels_print(&b->cancels.table, cancel->kind, entry->key);
-    p->facts.late_offset =
-        recent_find(&b->events.recent, lane, print, cancel->offset, b->now.mono_ms);
-    if (p->facts.late_offset >= 0)
+    int64_t late = recent_find(&b->events.recent, lane, print, place, b->now.mono_ms);
+    p->facts.late_offset = late < 0 ? late : eras_offset(eras, late);
+    if (late >= 0)
         event_note(b, p, EVENT_TOO_LATE);
 }
 
@@ -90,8 +92,9 @@ void event_note_voided(struct bridge *b, struct parcel *p)
     int err = envelope_open(p->record->value, &env);
     assert(err == 0);
     event_note(b, p, EVENT_CANCELLED);
-    p->facts.by_offset = cancels_find(&b->cancels.table, lane->cancels.id, p->print, &matched);
-    int64_t in_force_ms = force_marks_bound(&lane->force, p->facts.by_offset);
+    int64_t by = cancels_find(&b->cancels.table, lane->cancels.id, p->print, &matched);
+    int64_t in_force_ms = force_marks_bound(&lane->force, by);
+    p->facts.by_offset = eras_offset(&lane->cancels.eras, by);
     p->facts.certain = env.stamp.attempt == 0 && due_is_fixed(b, &env.stamp) &&
                        env.stamp.due_ms - CERTAIN_MS > in_force_ms;
 }
@@ -104,8 +107,7 @@ void event_note_delivered(struct bridge *b, struct parcel *p)
     if (!p->hashed)
         cancel_table_hash(b, p);
     if (!p->nameless)
-        recent_put(&b->events.recent, p->queue->id.lane, p->print, p->origin_offset,
-                   b->now.mono_ms);
+        recent_put(&b->events.recent, p->queue->id.lane, p->print, p->origin_place, b->now.mono_ms);
 }
 
 static unsigned owed_with(const struct bridge *b, const struct parcel *p, enum forward_kind kind)
@@ -129,7 +131,7 @@ unsigned event_owed(const struct bridge *b, const struct parcel *p)
         return p->facts.types;
     case ENTRY_REPLACE: /* its request follows */
     case ENTRY_SEAL:
-    case ENTRY_BARRIER:
+    case ENTRY_CUT:
     case ENTRY_EVENT:
     case ENTRY_UNMATCHED:
         return 0;

@@ -173,6 +173,7 @@ bool head_adopt_in_flight(struct bridge *b, struct queue *q, int64_t offset)
             continue;
         list_remove(l);
         p->ownership = OWNED;
+        p->hashed = false; /* its place was that of an earlier table */
         b->revoked--;
         q->parcels++;
         window_admit(&q->window, p->offset);

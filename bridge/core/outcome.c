@@ -45,8 +45,8 @@ static void note_stored(struct bridge *b, struct parcel *p)
 {
     if (p->entry_kind == ENTRY_SEAL)
         seal_stored(b, p);
-    else if (p->entry_kind == ENTRY_BARRIER)
-        restore_barrier_stored(b, p);
+    else if (p->entry_kind == ENTRY_CUT)
+        restore_cut_stored(b, p);
     else
         cancel_stored(b, p);
 }

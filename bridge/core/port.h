@@ -84,7 +84,7 @@ struct forward {
     enum forward_kind kind;
     struct parcel *parcel;
     struct queue_id from;
-    int64_t offset; /* of the record in from. -1: a seal or barrier, or an event that marks none */
+    int64_t offset; /* of the record in from. -1: a seal or cut, or an event that marks none */
     const struct record *record;
     /* Timestamp of the new record. FORWARD_LEVEL: the time of the turn, which chose the level.
        Otherwise the later of the turn and port.wall_ms. So it is never before the due time, nor
@@ -161,8 +161,9 @@ enum notice_kind {
     NOTICE_CANCEL_NOT_OURS, /* queue, offset, reason: a record of the topic of cancels, ignored */
     NOTICE_CANCEL_NEWER,    /* queue, offset: the lane waits for a newer program */
     NOTICE_LANE_RESTORED,   /* queue, count, span_ms: cancels in force, when the lane opened */
-    NOTICE_CANCELS_VOID,    /* queue, count: cancels of a schedule topic that was recreated */
-    NOTICE_CANCELS_GREW,    /* queue, count: entries that the table has room for, since a restore */
+    NOTICE_LOG_CUT, /* queue, offset, count: the schedule topic was cut there; cancels in force */
+    NOTICE_LOG_REPLACED, /* queue, count: it was recreated, or is a copy; cancels in force */
+    NOTICE_CANCELS_GREW, /* queue, count: entries that the table has room for, since a restore */
     NOTICE_CANCELS_NO_MEMORY, /* queue, count: the same; the lane never opens, end the process */
     NOTICE_CONTROL_UNKNOWN    /* span_ms: lanes have waited for pauses and limits, and open now */
 };
@@ -318,9 +319,10 @@ struct port {
     /* Reads a part of a log. bridge_loaded follows for each committed record in it, in order, and
        then bridge_load_ended. The load ends when reading has reached load.end, with open
        transactions decided. Only the position ends it: never a time, an error, or a number of
-       records. If records were deleted, it continues at the start of the log. It skips the
-       offsets of unreadable batches, and no others. While a lane loads, take is not called for it,
-       and its queue of slot 0 is paused. */
+       records. If the log ends below load.end, because it lost its newest records, the load ends
+       early, with the offset that it has reached. If records were deleted, it continues at the
+       start of the log. It skips the offsets of unreadable batches, and no others. While a lane
+       loads, take is not called for it, and its queue of slot 0 is paused. */
     void (*load)(void *ctx, const struct load *load);
     /* Deletes the records of a lane's topic of cancels below this offset. Success calls
        bridge_cancels_trimmed. Otherwise the step machine repeats the call a minute later. */

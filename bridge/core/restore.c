@@ -4,16 +4,31 @@
      LOADING_LOG_END   queries the end of the topic of cancels
      LOADING_LOG       reads the topic of cancels up to this end
      LOADING_ENDS      queries the ends of the schedule topic
-     LOADING_WITNESS   if the group has no offset, reads the request of the newest entry
-     LOADING_BARRIER   if the schedule topic was recreated, writes a barrier
+     LOADING_SAME_LOG  reads the request of the newest entry: is it the same schedule topic?
+     LOADING_MOVE      if it was cut: commits the place of the cut, to read on there
+     LOADING_CUT       if it was cut or replaced: writes that a new era of it begins
      LOADING_REQUESTS  reads the requests that are not done, up to the last stable offset
      LOADING_CONTROL   waits for the paused and limited targets, and continues with LOADING_ENDS
 
    Then the lane opens, and the schedule topic is read again from its committed base. The ends of
    the schedule topic are queried after the topic of cancels was read. So the request of each entry
-   that was read lies below its end, unless the topic was recreated. They are queried again after a
-   wait for the paused targets. So a cancel that was written in this wait is in force before the
-   first delivery. */
+   that was read lies below its end, unless the topic was cut or replaced. They are queried again
+   after a wait for the paused targets. So a cancel that was written in this wait is in force before
+   the first delivery.
+
+   A log that was cut. Let k be the first offset at which the schedule topic has other records than
+   before (same_log.h). If a witness below k was found, all records from k on are new, and done bits
+   from k on are of lost records. So the window is cut at k, and this is committed first. A process
+   that dies then has left a cut that is found again. Once the record of the cut is stored, new
+   requests may be done, so no later owner may cut the window. Requests and cancels from k on are of
+   a new era (eras.h). So a cancel whose record was lost still voids the requests of its name that
+   were read before, and none that are new. An entry or seal that an earlier owner still writes has
+   the number of its era. If nothing proves that the log was cut rather than replaced, the window
+   stays.
+
+   A copy of the cluster. The origins of waiting records are offsets of another log. If the group
+   has no offset, and records wait, a new era begins at the end of the schedule topic. On the same
+   log this has no effect, since it keeps the order of all offsets. */
 #include "bridge/core/restore.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/bulk.h"
@@ -57,9 +72,9 @@ void restore_begin(struct bridge *b, int lane, const struct start *start)
     if (!b->cancels.is_on)
         return;
     seal_restart(b, lane);
-    if (l->barrier_in_doubt) /* the entries before it are in no table any more */
+    if (l->cut_in_doubt) /* the entries before it are in no table any more */
         cancel_table_close(b, lane);
-    l->barrier_in_doubt = false;
+    l->cut_in_doubt = false;
     if (l->id >= 0 && l->complete && start->kept)
         return;
     unmatched_forget(b, lane);
@@ -70,6 +85,7 @@ void restore_begin(struct bridge *b, int lane, const struct start *start)
     l->fresh = start->fresh || start->offset == WINDOW_UNSET;
     l->start_offset = start->offset;
     l->complete = false;
+    l->short_since_mono_ms = 0;
     l->loading_mono_ms = b->now.mono_ms;
     count_restoring(b, 1);
     if (bridge_queue(b, lane, SLOT_SCHEDULE)->state == QUEUE_OPEN)
@@ -97,7 +113,7 @@ void restore_end(struct bridge *b, int lane)
         count_restoring(b, -1);
     if (l->loading == LOADING_LOG)
         l->log_next = l->load_next;
-    l->barrier_in_doubt |= l->loading == LOADING_BARRIER;
+    l->cut_in_doubt |= l->loading == LOADING_CUT;
     l->loading = LOADING_NONE;
     seal_restart(b, lane);
 }
@@ -149,50 +165,101 @@ static void read_requests(struct bridge *b, int lane, int64_t stable_end)
     load(b, LOADING_REQUESTS, &requests);
 }
 
-static void write_barrier(struct bridge *b, int lane)
+static void write_cut(struct bridge *b, int lane)
 {
     struct lane_cancels *l = &b->lanes[lane].cancels;
-    uint8_t out[CANCEL_BARRIER_SIZE];
-    size_t size = cancel_barrier_encode(l->number, out);
-    l->loading = LOADING_BARRIER;
+    struct cancel_cut cut = {.era = eras_next(&l->eras), .at = l->same_log.at};
+    uint8_t out[CANCEL_CUT_SIZE];
+    size_t size = cancel_cut_encode(&cut, out);
+    l->loading = LOADING_CUT;
     l->queried_mono_ms = b->now.mono_ms;
-    l->seal_out = cancel_note(b, lane, ENTRY_BARRIER, bytes_of(out, size)) != NULL;
+    l->seal_out = cancel_note(b, lane, ENTRY_CUT, bytes_of(out, size)) != NULL;
 }
 
-/* The entries are of a schedule topic that is gone. They would void requests of the new one. */
-static void bar_entries(struct bridge *b, int lane)
+/* Reports of lost records would mark new ones. */
+static void move_window(struct bridge *b, int lane, int64_t at)
+{
+    struct queue *q = bridge_queue(b, lane, SLOT_SCHEDULE);
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    window_cut(&q->window, at);
+    queue_forget_log(q);
+    if (q->state == QUEUE_BLOCKED) /* its position was beyond the end */
+        queue_stand_in_line(b, q);
+    queue_changed(q);
+    l->moved_at_change = q->changes;
+    l->loading = LOADING_MOVE;
+}
+
+static bool is_moved(const struct bridge *b, int lane)
+{
+    const struct queue *q = bridge_queue(b, lane, SLOT_SCHEDULE);
+    return !queue_has_progress(q) || q->changes_kept >= b->lanes[lane].cancels.moved_at_change;
+}
+
+/* The log is not the one whose cancels were read. */
+static void begin_era(struct bridge *b, int lane)
 {
     struct lane_cancels *l = &b->lanes[lane].cancels;
-    int64_t next = seals_next(&l->seals), log_next = l->log_next;
-    bridge_notice(b, (struct notice){.kind = NOTICE_CANCELS_VOID,
-                                     .queue = restore_log(lane),
+    const struct same_log *same = &l->same_log;
+    bridge_notice(b, (struct notice){.kind = same->proved ? NOTICE_LOG_CUT : NOTICE_LOG_REPLACED,
+                                     .queue = {-1, lane, SLOT_SCHEDULE},
+                                     .offset = same->at,
                                      .count = (int64_t)b->cancels.table.lanes[l->id].n});
-    l->number = l->number > next ? l->number : next;
-    int64_t number = l->number;
-    cancel_table_close(b, lane);
-    cancel_table_open(b, lane, 0);
-    l->log_next = log_next;
-    l->number = number;
-    write_barrier(b, lane);
+    if (same->proved)
+        move_window(b, lane, same->at);
+    else
+        write_cut(b, lane);
 }
 
-/* Returns whether the schedule topic was recreated: the newest entry is of a request at or above
-   its end. The committed base plus a window is no bound, since a commit may fail for long. */
-static void recognize_schedule(struct bridge *b, int lane, const struct log_ends *schedule)
+/* A broker that has just become the leader may name an end that is too low. */
+static bool is_confirmed(const struct bridge *b, struct lane_cancels *l)
+{
+    if (l->same_log.differs)
+        return true;
+    if (l->short_since_mono_ms == 0)
+        l->short_since_mono_ms = b->now.mono_ms;
+    return b->now.mono_ms - l->short_since_mono_ms >= ENDS_LOST_MS;
+}
+
+static void recognize_further(struct bridge *b, int lane)
 {
     struct lane_cancels *l = &b->lanes[lane].cancels;
-    int64_t offset = l->witness.offset;
-    bool doubted = l->fresh || l->start_offset > schedule->end;
+    struct load look = {.log = LOAD_REQUESTS, .lane = lane};
+    if (same_log_wants(&l->same_log, &look.from, &look.end))
+        load(b, LOADING_SAME_LOG, &look);
+    else if (l->same_log.verdict == LOG_IS_SAME)
+        read_requests(b, lane, l->requests_end);
+    else if (is_confirmed(b, l))
+        begin_era(b, lane);
+    else /* queried again after ENDS_LOST_MS */
+        l->loading = LOADING_ENDS;
+}
+
+/* Returns whether records wait whose origins are perhaps offsets of another log. This is a copy of
+   the cluster, or a group whose offsets have expired. */
+static bool has_strange_records(const struct bridge *b, int lane, const struct log_ends *ends,
+                                bool whole)
+{
+    const struct lane_cancels *l = &b->lanes[lane].cancels;
+    bool waits = !whole; /* or the end of a level is not known */
+    for (int slot = 1; slot < b->queues_per_lane; slot++)
+        waits |= ends[slot].start < ends[slot].end;
+    return l->fresh && l->same_log.n == 0 && waits;
+}
+
+static void recognize_schedule(struct bridge *b, int lane, const struct log_ends *ends, bool whole)
+{
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    const struct log_ends *schedule = &ends[SLOT_SCHEDULE];
     l->requests_start = schedule->start;
     l->requests_end = schedule->stable_end;
-    if (offset >= schedule->end) {
-        bar_entries(b, lane);
-    } else if (doubted && offset >= schedule->start) {
-        l->witness.seen = false;
-        load(b, LOADING_WITNESS, &(struct load){LOAD_REQUESTS, lane, offset, offset + 1});
-    } else { /* a log that starts above it by retention is the same log */
-        read_requests(b, lane, schedule->stable_end);
+    same_log_begin(&l->same_log, schedule->start, schedule->stable_end);
+    if (has_strange_records(b, lane, ends, whole)) {
+        l->same_log.at = schedule->stable_end;
+        write_cut(b, lane);
+        return;
     }
+    recognize_further(b, lane);
 }
 
 static void read_log(struct bridge *b, int lane, const struct log_ends *log)
@@ -200,7 +267,9 @@ static void read_log(struct bridge *b, int lane, const struct log_ends *log)
     struct lane_cancels *l = &b->lanes[lane].cancels;
     l->log_start = log->start;
     l->log_end = log->end;
-    if (l->log_next > log->end) { /* the topic of cancels was recreated */
+    bool is_recreated = l->log_next > log->end;
+    bool lacks_records = l->log_next > 0 && l->log_next < log->start; /* perhaps a cut */
+    if (is_recreated || lacks_records) {
         cancel_table_close(b, lane);
         cancel_table_open(b, lane, l->start_offset > 0 ? l->start_offset : 0);
     }
@@ -220,15 +289,16 @@ void bridge_ends(struct bridge *b, int lane, const struct log_ends *ends, bool w
         read_log(b, lane, &ends[b->queues_per_lane]);
         break;
     case LOADING_ENDS:
-        recognize_schedule(b, lane, &ends[SLOT_SCHEDULE]);
+        recognize_schedule(b, lane, ends, whole);
         break;
     case LOADING_NONE:
         if (b->lanes[lane].owned)
             seal_ends(b, lane, ends, whole);
         break;
     case LOADING_LOG: /* a late answer */
-    case LOADING_WITNESS:
-    case LOADING_BARRIER:
+    case LOADING_SAME_LOG:
+    case LOADING_MOVE:
+    case LOADING_CUT:
     case LOADING_REQUESTS:
     case LOADING_CONTROL:
     case LOADING_BLOCKED:
@@ -236,16 +306,19 @@ void bridge_ends(struct bridge *b, int lane, const struct log_ends *ends, bool w
     }
 }
 
+/* A log that is shorter than its end at the query was cut since, so the ends are queried again. */
 void bridge_load_ended(struct bridge *b, int lane, int64_t next)
 {
     struct lane_cancels *l = &b->lanes[lane].cancels;
+    bool is_short = next < l->load.end;
     if (l->loading == LOADING_LOG) {
         l->log_next = next;
+        query(b, lane, is_short ? LOADING_LOG_END : LOADING_ENDS);
+    } else if (is_short && (l->loading == LOADING_SAME_LOG || l->loading == LOADING_REQUESTS)) {
         query(b, lane, LOADING_ENDS);
-    } else if (l->loading == LOADING_WITNESS && !l->witness.seen) {
-        bar_entries(b, lane);
-    } else if (l->loading == LOADING_WITNESS) {
-        read_requests(b, lane, l->requests_end);
+    } else if (l->loading == LOADING_SAME_LOG) {
+        same_log_read(&l->same_log);
+        recognize_further(b, lane);
     } else if (l->loading == LOADING_REQUESTS) {
         l->requests_next = l->requests_end;
         bulk_watch_load(b, lane);
@@ -253,27 +326,38 @@ void bridge_load_ended(struct bridge *b, int lane, int64_t next)
     }
 }
 
-/* A transaction with the barrier may still be aborted. Then the lane is restored again. */
-void restore_barrier_stored(struct bridge *b, struct parcel *p)
+void restore_begin_era(struct bridge *b, int lane, uint8_t era, int64_t at)
+{
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    if (!eras_begin(&l->eras, era, at))
+        return;
+    same_log_cut(&l->same_log, at);
+    if (l->requests_next > at)
+        l->requests_next = at;
+}
+
+/* A transaction with the cut may still be aborted. Then the lane is restored again. */
+void restore_cut_stored(struct bridge *b, struct parcel *p)
 {
     int lane = p->queue->id.lane;
     struct lane_cancels *l = &b->lanes[lane].cancels;
-    bool counts = seals_bar(&l->seals, l->number++);
-    assert(counts);
+    restore_begin_era(b, lane, eras_next(&l->eras), l->same_log.at);
+    l->fresh = false;
+    l->log_end++;
     l->seal_out = false;
-    l->barrier_in_doubt = txn_voids_lost_work(b);
-    b->cancels.barriers_in_doubt |= l->barrier_in_doubt;
+    l->cut_in_doubt = txn_voids_lost_work(b);
+    b->cancels.cuts_in_doubt |= l->cut_in_doubt;
     parcel_forget(b, p);
     read_requests(b, lane, l->requests_end);
 }
 
 void restore_committed(struct bridge *b)
 {
-    if (!b->cancels.barriers_in_doubt)
+    if (!b->cancels.cuts_in_doubt)
         return;
-    b->cancels.barriers_in_doubt = false;
+    b->cancels.cuts_in_doubt = false;
     for (int lane = 0; lane < b->config.lanes; lane++)
-        b->lanes[lane].cancels.barrier_in_doubt = false;
+        b->lanes[lane].cancels.cut_in_doubt = false;
 }
 
 void restore_forgot_parcels(struct bridge *b, int lane)
@@ -283,8 +367,16 @@ void restore_forgot_parcels(struct bridge *b, int lane)
         return;
     note_position(b, lane);
     l->seal_out = false;
-    if (l->loading == LOADING_BARRIER)
-        write_barrier(b, lane);
+    if (l->loading == LOADING_CUT)
+        write_cut(b, lane);
+}
+
+static bool must_write_cut(const struct bridge *b, int lane, bool late)
+{
+    const struct lane_cancels *l = &b->lanes[lane].cancels;
+    if (l->loading == LOADING_CUT) /* again, after a write that failed */
+        return late && !l->seal_out;
+    return l->loading == LOADING_MOVE && is_moved(b, lane);
 }
 
 void restore_serve(struct bridge *b)
@@ -294,8 +386,8 @@ void restore_serve(struct bridge *b)
         bool late = b->now.mono_ms - l->queried_mono_ms >= ENDS_LOST_MS;
         if (late && (l->loading == LOADING_LOG_END || l->loading == LOADING_ENDS))
             query(b, lane, l->loading);
-        else if (late && l->loading == LOADING_BARRIER && !l->seal_out)
-            write_barrier(b, lane);
+        else if (must_write_cut(b, lane, late))
+            write_cut(b, lane);
         else if (l->loading == LOADING_CONTROL && !withhold_awaits_control(b))
             query(b, lane, LOADING_ENDS);
     }

@@ -13,11 +13,13 @@ void restore_end(struct bridge *b, int lane);
 /* Repeats queries without an answer. Call it each turn. */
 void restore_serve(struct bridge *b);
 /* Adapts to a lane whose parcels were all forgotten, and which is read again: forgets a seal in
-   flight, and writes a barrier again. */
+   flight, and writes a cut again. */
 void restore_forgot_parcels(struct bridge *b, int lane);
-/* Continues after the acknowledgement of a barrier. */
-void restore_barrier_stored(struct bridge *b, struct parcel *p);
-/* Ends the doubt about barriers whose transaction has been committed. */
+/* A new era of the schedule topic begins at this offset: the record of a cut was read or stored. */
+void restore_begin_era(struct bridge *b, int lane, uint8_t era, int64_t at);
+/* Continues after the acknowledgement of a cut. */
+void restore_cut_stored(struct bridge *b, struct parcel *p);
+/* Ends the doubt about cuts whose transaction has been committed. */
 void restore_committed(struct bridge *b);
 
 /* Returns the partition of the topic of cancels that belongs to the lane. */

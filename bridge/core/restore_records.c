@@ -1,33 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The records that a restore reads: entries, seals and barriers, and requests that void others. */
+/* The records that a restore reads: entries, seals and cuts, and requests that void others. */
 #include "bridge/core/bridge.h"
 #include "bridge/core/cancel_table.h"
 #include "bridge/core/queue.h"
 #include "bridge/core/restore.h"
+#include "bridge/core/seal.h"
 #include "bridge/core/state.h"
 
 static void apply_entry(struct bridge *b, int lane, const struct record *record,
                         const struct cancel_entry *entry)
 {
-    struct witness *w = &b->lanes[lane].cancels.witness;
-    struct cancel_print print = cancels_print(&b->cancels.table, entry->kind, record->key);
-    cancel_table_restore(b, lane, print, entry->offset);
-    force_marks_note(&b->lanes[lane].force, entry->offset, entry->in_force_ms);
-    if (entry->offset >= w->offset)
-        *w = (struct witness){entry->offset, entry->timestamp_ms, print, false};
-}
-
-static void apply_barrier(struct bridge *b, int lane, int64_t number)
-{
     struct lane_cancels *l = &b->lanes[lane].cancels;
-    if (number <= l->seals.last)
-        return;
-    int64_t log_next = l->log_next;
-    cancel_table_close(b, lane);
-    cancel_table_open(b, lane, 0);
-    l->log_next = log_next;
-    bool counts = seals_bar(&l->seals, number);
-    assert(counts);
+    struct cancel_print print = cancels_print(&b->cancels.table, entry->kind, record->key);
+    int64_t place = eras_note(&l->eras, entry->era, entry->offset);
+    cancel_table_restore(b, lane, print, place);
+    force_marks_note(&b->lanes[lane].force, place, entry->in_force_ms);
+    if (eras_of(&l->eras, entry->offset) == entry->era)
+        same_log_note(&l->same_log,
+                      &(struct log_witness){entry->offset, entry->timestamp_ms, print});
 }
 
 static void notice_ignored(struct bridge *b, int lane, const struct record *record,
@@ -63,10 +53,10 @@ static void log_record(struct bridge *b, int lane, const struct record *record)
         break;
     case CANCEL_RECORD_SEAL:
         decoded.is.seal.timestamp_ms = record->timestamp_ms;
-        seals_add(&l->seals, &decoded.is.seal);
+        seal_add(b, lane, &decoded.is.seal);
         break;
-    case CANCEL_RECORD_BARRIER:
-        apply_barrier(b, lane, decoded.is.barrier);
+    case CANCEL_RECORD_CUT:
+        restore_begin_era(b, lane, decoded.is.cut.era, decoded.is.cut.at);
         break;
     }
 }
@@ -88,14 +78,26 @@ static bool read_cancel(struct bridge *b, int lane, const struct record *record,
     return true;
 }
 
-static void check_witness(struct bridge *b, int lane, const struct record *record)
+/* Returns the dlb-id of a record, valid or not, or null. */
+static struct bytes id_of(const struct record *record)
 {
-    struct witness *w = &b->lanes[lane].cancels.witness;
-    struct stamp stamp;
-    struct cancel_print print;
-    w->seen = record->offset == w->offset && read_cancel(b, lane, record, &stamp, &print) &&
-              (record->timestamp_ms < 0 || record->timestamp_ms == w->timestamp_ms) &&
-              print.high == w->print.high && print.low == w->print.low;
+    for (size_t i = 0; i < record->headers_n; i++) {
+        if (strcmp(record->headers[i].name, "dlb-id") == 0)
+            return record->headers[i].value;
+    }
+    return bytes_null();
+}
+
+/* The name alone decides, since another configuration may refuse the record now. */
+static void look_at_record(struct bridge *b, int lane, const struct record *record)
+{
+    struct log_record seen = {.offset = record->offset, .timestamp_ms = record->timestamp_ms};
+    enum cancel_kind kind;
+    struct bytes name = cancel_name(record->key, id_of(record), &kind);
+    seen.names = !bytes_is_null(name);
+    if (seen.names)
+        seen.print = cancels_print(&b->cancels.table, kind, name);
+    same_log_saw(&b->lanes[lane].cancels.same_log, &seen);
 }
 
 /* A cancel that is done has its entry on the topic of cancels, unless it was refused. */
@@ -105,8 +107,10 @@ static void request_record(struct bridge *b, int lane, const struct record *reco
     struct cancel_print print;
     const struct window *w = &bridge_queue(b, lane, SLOT_SCHEDULE)->window;
     if (!window_is_done(w, record->offset) && read_cancel(b, lane, record, &stamp, &print)) {
-        cancel_table_restore(b, lane, print, record->offset);
-        force_marks_note(&b->lanes[lane].force, record->offset, b->now.wall_ms);
+        struct eras *eras = &b->lanes[lane].cancels.eras;
+        int64_t place = eras_note(eras, eras_of(eras, record->offset), record->offset);
+        cancel_table_restore(b, lane, print, place);
+        force_marks_note(&b->lanes[lane].force, place, b->now.wall_ms);
     }
 }
 
@@ -115,8 +119,8 @@ void bridge_loaded(struct bridge *b, int lane, const struct record *record)
     struct lane_cancels *l = &b->lanes[lane].cancels;
     if (l->loading == LOADING_LOG)
         log_record(b, lane, record);
-    else if (l->loading == LOADING_WITNESS)
-        check_witness(b, lane, record);
+    else if (l->loading == LOADING_SAME_LOG)
+        look_at_record(b, lane, record);
     else if (l->loading == LOADING_REQUESTS)
         request_record(b, lane, record);
     if (l->loading != LOADING_BLOCKED)

@@ -101,9 +101,12 @@ static int64_t passed_of(const struct bridge *b, const struct queue *q, int64_t 
 static void judge(struct bridge *b, int lane, const struct log_ends *ends)
 {
     struct lane_cancels *l = &b->lanes[lane].cancels;
-    int64_t passed[SLOTS_MAX], dead_below, trim_below;
+    int64_t passed[SLOTS_MAX] = {0}, dead_below, trim_below;
     for (int slot = 0; slot < b->queues_per_lane; slot++)
         passed[slot] = passed_of(b, bridge_queue(b, lane, slot), l->passed[slot], &ends[slot]);
+    int64_t *schedule = &passed[SLOT_SCHEDULE];
+    if (*schedule >= 0)
+        *schedule = eras_place(&l->eras, eras_of(&l->eras, *schedule), *schedule);
     if (!seals_judge(&l->seals, passed, &dead_below, &trim_below))
         return;
     unmatched_kill(b, lane, dead_below);
@@ -132,7 +135,8 @@ static void write_seal(struct bridge *b, int lane, const struct log_ends *ends)
        between. */
     int64_t covered = l->covered_offset < end ? l->covered_offset : end;
     *seal = (struct cancel_seal){.number = l->number > next ? l->number : next,
-                                 .timestamp_ms = b->now.wall_ms};
+                                 .timestamp_ms = b->now.wall_ms,
+                                 .era = eras_of(&l->eras, covered)};
     seal->ends[seal->n++] = (struct seal_end){SEAL_SCHEDULE, covered};
     for (int slot = 1; slot < b->queues_per_lane; slot++)
         seal->ends[seal->n++] = (struct seal_end){b->cancels.parts_ms[slot], ends[slot].end};
@@ -156,11 +160,24 @@ void seal_ends(struct bridge *b, int lane, const struct log_ends *ends, bool who
         write_seal(b, lane, ends);
 }
 
+/* Seals compare places of the schedule topic. */
+void seal_add(struct bridge *b, int lane, const struct cancel_seal *seal)
+{
+    struct lane_cancels *l = &b->lanes[lane].cancels;
+    struct cancel_seal placed = *seal;
+    for (size_t i = 0; i < placed.n; i++) {
+        struct seal_end *end = &placed.ends[i];
+        if (end->level_ms == SEAL_SCHEDULE)
+            end->end = eras_note(&l->eras, seal->era, end->end);
+    }
+    seals_add(&l->seals, &placed);
+}
+
 void seal_stored(struct bridge *b, struct parcel *p)
 {
     struct lane_cancels *l = &b->lanes[p->queue->id.lane].cancels;
     int64_t log_end = l->seal.ends[l->seal.n - 1].end;
-    seals_add(&l->seals, &l->seal);
+    seal_add(b, p->queue->id.lane, &l->seal);
     l->log_end++;
     l->seal_out = false;
     l->sealed_next = log_end;

@@ -10,6 +10,8 @@
 void seal_serve(struct bridge *b);
 /* Ends cancels and writes a seal, by the brokers' answer. ends, whole: as in bridge_ends. */
 void seal_ends(struct bridge *b, int lane, const struct log_ends *ends, bool whole);
+/* Adds a seal that was read from the topic of cancels or stored there. */
+void seal_add(struct bridge *b, int lane, const struct cancel_seal *seal);
 /* Adds the seal of this parcel, which was acknowledged. */
 void seal_stored(struct bridge *b, struct parcel *p);
 /* Notes that this process owned its lanes at proof_mono_ms: the coordinator accepted a commit that

@@ -120,9 +120,9 @@ struct parcel {
     int64_t overdue_wall_ms;         /* late because of its target since then; 0: it is not */
     int64_t delayed_ms;              /* IN_FLIGHT to its target: the target's part of the delay */
     int64_t since_mono_ms;           /* start of PARKED or IN_FLIGHT */
-    int64_t floor_offset;  /* IN_FLIGHT to a level: when it was sent, its log ended here or later */
-    uint64_t checksum;     /* raw: record_checksum of the record with its value */
-    int64_t origin_offset; /* hashed: of its request in the schedule topic */
+    int64_t floor_offset; /* IN_FLIGHT to a level: when it was sent, its log ended here or later */
+    uint64_t checksum;    /* raw: record_checksum of the record with its value */
+    int64_t origin_place; /* hashed: of its request in the schedule topic (eras.h) */
     struct cancel_print print; /* hashed, and not nameless: of its name */
     bool hashed;               /* its name was looked for (cancel.h) */
     bool nameless;             /* hashed: it has none in this lane */

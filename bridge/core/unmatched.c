@@ -55,13 +55,18 @@ static bool report(struct bridge *b, int lane, const struct named_cancel *cancel
     return true;
 }
 
+static int64_t place_of(const struct lane_cancels *l, const struct named_cancel *cancel)
+{
+    return eras_place(&l->eras, eras_of(&l->eras, cancel->offset), cancel->offset);
+}
+
 static bool is_unmatched(const struct bridge *b, int lane, const struct named_cancel *cancel)
 {
     const struct cancels *table = &b->cancels.table;
     bool matched = false;
     struct cancel_print print = cancels_print(table, cancel->kind, cancel->name);
-    int64_t offset = cancels_find(table, b->lanes[lane].cancels.id, print, &matched);
-    return offset == cancel->offset && !matched;
+    int64_t place = cancels_find(table, b->lanes[lane].cancels.id, print, &matched);
+    return place == place_of(&b->lanes[lane].cancels, cancel) && !matched;
 }
 
 /* An entry must be found with its mark, so it dies after its report. */
@@ -72,15 +77,16 @@ static void serve_lane(struct bridge *b, int lane)
     int quota = UNMATCHED_QUOTA;
     if (!is_wanted(b))
         cancel_names_forget(&l->names);
-    while (quota > 0 && cancel_names_first(&l->names, &cancel) && cancel.offset < l->dead_below) {
+    while (quota > 0 && cancel_names_first(&l->names, &cancel) &&
+           place_of(l, &cancel) < l->dead_below) {
         if (is_unmatched(b, lane, &cancel) && !report(b, lane, &cancel))
             break;
         cancel_names_drop(&l->names);
         quota--;
     }
     b->clock.turn_incomplete |= quota == 0;
-    bool waits = cancel_names_first(&l->names, &cancel) && cancel.offset < l->dead_below;
-    cancels_kill(&b->cancels.table, l->id, waits ? cancel.offset : l->dead_below);
+    bool waits = cancel_names_first(&l->names, &cancel) && place_of(l, &cancel) < l->dead_below;
+    cancels_kill(&b->cancels.table, l->id, waits ? place_of(l, &cancel) : l->dead_below);
     l->dead_below = waits ? l->dead_below : INT64_MIN;
 }
 

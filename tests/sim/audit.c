@@ -22,6 +22,8 @@ void oracle_claim(struct process *p, const struct progress *progress)
         world_fail(w, "p%d commits %d/%d, which is not its own", p->id, q.slot, q.lane);
     if (w->missing[topic])
         world_fail(w, "p%d commits %d/%d, whose topic is gone", p->id, q.slot, q.lane);
+    if (log->cuts > 0 && counter_read(&p->stats.lanes_restoring) > 0)
+        return; /* of the log before the cut, which it may not have found yet */
     if (progress->base < 0 || progress->base > log->end)
         world_fail(w, "p%d commits %d/%d at %lld, but the log ends at %lld", p->id, q.slot, q.lane,
                    (long long)progress->base, (long long)log->end);
@@ -283,25 +285,51 @@ void oracle_clean_stop(struct process *p)
     check_committed(p, -1);
 }
 
+static void delete_entry(struct world *w, struct entry *entry)
+{
+    struct request *r = entry->request;
+    if (entry->gone)
+        return;
+    if (r != NULL)
+        r->cut = true;
+    entry->gone = true;
+    w->broker.undone_n -= !entry->done;
+    if (entry->done || r == NULL || r->excused)
+        return;
+    r->excused = true;
+    if (!r->finished)
+        w->open_n--;
+}
+
 void oracle_truncate(struct world *w, int topic, int lane, int64_t start)
 {
     struct log *log = &w->broker.logs[topic][lane];
     trace(w, NULL, "topic %d lane %d is cut off below %lld", topic, lane, (long long)start);
-    for (size_t i = 0; i < log->n && log->entries[i]->offset < start; i++) {
-        struct entry *entry = log->entries[i];
-        struct request *r = entry->request;
-        if (entry->gone)
-            continue;
-        if (r != NULL)
-            r->cut = true;
-        entry->gone = true;
-        w->broker.undone_n -= !entry->done;
-        if (entry->done || r == NULL || r->excused)
-            continue;
-        r->excused = true;
-        if (!r->finished)
-            w->open_n--;
-    }
+    for (size_t i = 0; i < log->n && log->entries[i]->offset < start; i++)
+        delete_entry(w, log->entries[i]);
     if (start > log->start)
         log->start = start;
+}
+
+/* A request that is not done has perhaps become a waiting record, which then comes or not. A cancel
+   whose entry can be read still counts. */
+void oracle_cut(struct world *w, int lane, int64_t end)
+{
+    struct log *log = &w->broker.logs[TOPIC_SCHEDULE][lane];
+    trace(w, NULL, "the schedule topic of lane %d loses its records from %lld on", lane,
+          (long long)end);
+    w->recreated_ok = w->beyond_end_ok = true;
+    size_t n = log_find(log, end);
+    for (size_t i = n; i < log->n; i++) {
+        delete_entry(w, log->entries[i]);
+        if (log->entries[i]->request != NULL)
+            log->entries[i]->request->lost = true;
+    }
+    log->n = n;
+    log->end = end;
+    log->cuts++;
+    if (log->stable_n > n)
+        log->stable_n = n;
+    if (log->read_end > end)
+        log->read_end = end;
 }

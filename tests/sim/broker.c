@@ -56,6 +56,7 @@ struct entry *log_append(struct broker *broker, struct log *log, const struct en
     entry->value = arena_copy(arena, from->value);
     entry->headers = headers_copy(arena, from->headers, from->headers_n);
     entry->offset = log->end++;
+    entry->cuts = log->cuts;
     log->entries[log->n++] = entry;
     return entry;
 }

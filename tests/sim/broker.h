@@ -36,6 +36,7 @@ struct entry {
     bool done;                         /* a successor is stored */
     bool gone;                         /* cut off by a fault, so it cannot be forwarded */
     int verdicts;                      /* of a foreign record: its dead letters */
+    int cuts;                          /* of its log, when it was stored */
 };
 
 /* One partition. Offsets ascend, with gaps. */
@@ -45,6 +46,7 @@ struct log {
     int64_t start, end;
     size_t stable_n;                        /* at least this many entries can be read */
     int64_t read_end;                       /* the end of reading, by any process */
+    int cuts;                               /* how often it lost its tail */
     int64_t release_max_ms, stamped_max_ms; /* maxima over the records (oracle.c) */
     int stamped_max_life;
 };
@@ -57,6 +59,8 @@ struct committed {
     size_t bits_n;       /* bytes */
     int life, epoch;     /* of the committing process and of its lane */
     uint64_t sent_step;
+    int cuts;      /* of the log that it is about */
+    bool restores; /* its lane is restored, so it may be about the log before a cut, or go back */
     const struct committed *before;
 };
 

@@ -206,6 +206,7 @@ static void choose_retries(struct world *w, int64_t faults_ms)
     struct rng *rng = &w->retry_rng;
     if (w->without_cancels || !rng_chance(rng, 3333))
         return;
+    w->setup.retries = true;
     for (int n = rng_int(rng, 1, 60); n > 0; n--)
         world_at(w, rng_between(rng, 0, faults_ms), NULL, retry, NULL, 0);
     for (int n = rng_int(rng, 0, 40); n > 0; n--)

@@ -265,7 +265,9 @@ static struct commit *commit_of(struct process *p, const struct progress *progre
                                .text = arena_copy(&w->arena, bytes_of(from->text, from->text_len)),
                                .life = p->life,
                                .epoch = p->lanes[q.lane].epoch,
-                               .sent_step = w->step};
+                               .sent_step = w->step,
+                               .cuts = w->broker.logs[p->topic_of_slot[q.slot]][q.lane].cuts,
+                               .restores = counter_read(&p->stats.lanes_restoring) > 0};
         committed_parse(&w->arena, to);
         c->items[i] = (struct offset_item){p->topic_of_slot[q.slot], q.lane, to};
     }

@@ -65,7 +65,10 @@ void offsets_count(struct world *w, const struct offset_item *items, size_t n, i
 {
     for (const struct offset_item *item = items; item < items + n; item++) {
         const struct committed **at = &w->broker.committed[item->topic][item->lane];
-        if (*at != NULL && (*at)->base > item->committed->base)
+        bool goes_back = *at != NULL && (*at)->base > item->committed->base;
+        if (*at != NULL && !goes_back && item->committed->restores)
+            item->committed->cuts = (*at)->cuts;
+        if (goes_back && (*at)->cuts == item->committed->cuts)
             world_fail(w, "life %d commits topic %d/%d back from %lld to %lld", life, item->topic,
                        item->lane, (long long)(*at)->base, (long long)item->committed->base);
         item->committed->before = *at;

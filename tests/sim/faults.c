@@ -218,6 +218,65 @@ static void quiet(struct world *w, struct process *nobody, void *arg, int64_t n)
     faults_end(w);
 }
 
+/* Finds the offsets of the oldest and newest cancel that have an entry. Returns false if there is
+   none, or if the log cannot be recognized by them. */
+static bool find_witnesses(struct world *w, int lane, int64_t *oldest, int64_t *newest)
+{
+    const struct log *log = &w->broker.logs[TOPIC_SCHEDULE][lane];
+    struct log *entries = &w->broker.logs[TOPIC_CANCELS][lane];
+    int64_t stable_end = log_stable_end(entries);
+    *oldest = INT64_MAX;
+    *newest = -1;
+    for (size_t i = log_find(entries, entries->start); i < entries->n; i++) {
+        const struct request *cancel = entries->entries[i]->request;
+        if (cancel == NULL || cancel->lost || entries->entries[i]->offset >= stable_end)
+            continue;
+        *oldest = cancel->offset < *oldest ? cancel->offset : *oldest;
+        *newest = later_of(*newest, cancel->offset);
+    }
+    return *newest >= 0 && *oldest >= log->start;
+}
+
+/* All processes die, and the schedule topic of a lane loses its tail: its newest cancel at least,
+   and not the oldest one. */
+static void cut(struct world *w, struct process *nobody, void *arg, int64_t n)
+{
+    struct rng rng = rng_of((uint64_t)n);
+    int lane = rng_int(&rng, 0, w->setup.lanes - 1);
+    struct log *log = &w->broker.logs[TOPIC_SCHEDULE][lane];
+    int64_t oldest, newest;
+    (void)nobody, (void)arg;
+    if (!find_witnesses(w, lane, &oldest, &newest) || log_stable_end(log) < log->end)
+        return;
+    int64_t end = newest - rng_between(&rng, 0, 20);
+    if (end <= oldest)
+        return;
+    for (int id = 0; id < w->setup.processes; id++) {
+        if (!w->processes[id].up)
+            continue;
+        process_crash(&w->processes[id]);
+        restart_later(w, id);
+    }
+    oracle_cut(w, lane, end);
+}
+
+/* Events and retries are compared by offsets, unreadable records have no timestamps, and a
+   trimmed log may have no witness. */
+static void choose_cuts(struct world *w, int64_t faults_ms)
+{
+    enum { CUT_SEEDS = 0x637574 };
+    struct rng rng = rng_of(w->seed ^ CUT_SEEDS);
+    const struct faults *faults = w->faults;
+    bool differs = w->setup.events != 0 || w->setup.retries || w->setup.skip_unreadable ||
+                   faults->every_ms[GREAT_TRUNCATE] > 0;
+    if (w->without_cancels || differs || w->setup.is_calm || !rng_chance(&rng, 2500))
+        return;
+    w->setup.cuts = true;
+    for (int i = rng_int(&rng, 1, 4); i > 0; i--)
+        world_at(w, rng_between(&rng, faults_ms / 4, faults_ms), NULL, cut, NULL,
+                 (int64_t)(rng_next(&rng) >> 1));
+}
+
 void faults_choose(struct world *w)
 {
     struct rng *rng = &w->rng;
@@ -242,6 +301,7 @@ void faults_choose(struct world *w)
     int64_t faults_ms = rng_between(rng, 5000, 60000);
     choices_workload(w, faults_ms);
     facts_choose(w);
+    choose_cuts(w, faults_ms);
     world_at(w, faults_ms, NULL, quiet, NULL, 0);
     for (int i = 0; i < GREAT_N; i++) {
         if (faults->every_ms[i] > 0)

@@ -161,7 +161,8 @@ static const struct committed *place(struct process *p, int topic, int lane)
                                 .text = bytes_text(""),
                                 .life = p->life,
                                 .epoch = p->lanes[lane].epoch,
-                                .sent_step = w->step};
+                                .sent_step = w->step,
+                                .cuts = w->broker.logs[topic][lane].cuts};
     offsets_count(w, &(struct offset_item){topic, lane, first}, 1, p->life);
     return first;
 }

@@ -109,8 +109,10 @@ const char *names_notice(enum notice_kind kind)
         return "cancel_newer";
     case NOTICE_LANE_RESTORED:
         return "lane_restored";
-    case NOTICE_CANCELS_VOID:
-        return "cancels_void";
+    case NOTICE_LOG_CUT:
+        return "log_cut";
+    case NOTICE_LOG_REPLACED:
+        return "log_replaced";
     case NOTICE_CONTROL_UNKNOWN:
         return "control_unknown";
     case NOTICE_CANCELS_GREW:

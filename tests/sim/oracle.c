@@ -52,7 +52,7 @@ static void check_repeat(struct process *p, const struct forwarded *f)
     int known_epoch = lane->fresh_epoch[p->topic_of_slot[q.slot]];
     if (f->input->unreadable_end > 0 && lane->away_epoch > known_epoch)
         known_epoch = lane->away_epoch;
-    if (committed_covers(start, f->input->offset))
+    if (committed_covers(start, f->input->offset) && start->cuts >= f->input->cuts)
         world_fail(w,
                    "p%d forwards %d/%d/%lld again, but it was committed as done when the lane was "
                    "assigned",

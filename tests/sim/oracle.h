@@ -59,6 +59,7 @@ struct request {
     int delivered, dead;
     uint64_t letter_forward; /* world.forwards at its last dead letter */
     bool finished, excused;
+    bool lost; /* its record was cut off the schedule topic, whose offsets are used again */
     int64_t finished_ms;
     struct retry_model retry;
 
@@ -67,6 +68,7 @@ struct request {
     const struct request *voided_by; /* the newest cancel that voids it; NULL: none */
     enum request_op op;
     int schedule;      /* as world.schedule_n when it was written */
+    int number;        /* in the order of all requests */
     struct bytes name; /* null: it has none */
     bool named_by_id;
     bool voids;                      /* a cancel, or a replace of correct form */
@@ -149,6 +151,9 @@ void oracle_clean_stop(struct process *p);
 
 /* Cuts off the records of [log.start, start). They need not be forwarded. */
 void oracle_truncate(struct world *world, int topic, int lane, int64_t start);
+
+/* The schedule topic of a lane loses its records from `end` on, as after an unclean election. */
+void oracle_cut(struct world *world, int lane, int64_t end);
 
 /* Returns the time at which every request must have its outcome, and every log must be done and
    committed. */

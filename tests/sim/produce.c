@@ -292,7 +292,7 @@ static void make_entry(struct world *w, struct flight *f, const struct forward *
         f->made.value = older_writes(&w->arena, f->made.value);
 }
 
-/* The input of a seal or a barrier, which have none. */
+/* The input of a seal or a cut, which have none. */
 static struct entry *no_input(struct world *w)
 {
     struct entry *input = arena_take(&w->arena, sizeof *input);

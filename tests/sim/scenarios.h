@@ -290,10 +290,24 @@
     X(a_load_continues_at_the_start_of_a_trimmed_log)                         \
     X(a_restore_grows_the_table_beyond_its_limit)                             \
     X(cancels_of_a_recreated_schedule_topic_void_nothing)                     \
-    X(a_late_barrier_forgets_no_cancel)                                       \
+    X(a_late_cut_forgets_no_cancel)                                           \
     X(a_recreated_schedule_topic_is_recognized_by_another_record)             \
     X(a_schedule_topic_without_commits_is_no_other_one)                       \
-    X(a_schedule_topic_without_offsets_is_recognized_by_its_record)
+    X(a_schedule_topic_without_offsets_is_recognized_by_its_record)           \
+    X(cancels_of_a_cut_log_stay_in_force)                                     \
+    X(cancels_of_a_cut_log_stay_in_force_exactly_once)                        \
+    X(a_cancel_and_its_request_may_both_be_cut)                               \
+    X(requests_at_offsets_of_lost_ones_are_delivered)                         \
+    X(requests_at_offsets_of_lost_ones_are_delivered_exactly_once)            \
+    X(a_log_that_grew_past_its_lost_cancels_was_cut)                          \
+    X(of_two_cancels_of_a_name_the_newer_one_may_be_cut)                      \
+    X(a_cancel_behind_a_cut_voids_older_requests)                             \
+    X(a_lane_that_comes_back_finds_the_cut)                                   \
+    X(a_cut_is_stored_after_a_commit_of_its_place)                            \
+    X(a_second_cut_may_be_below_the_first)                                    \
+    X(a_second_cut_may_be_above_the_first)                                    \
+    X(a_cancel_on_a_copy_of_the_cluster_voids_what_waits)                     \
+    X(cancels_are_in_force_on_a_copy_of_the_cluster)
 
 #define SCENARIO_DECLARE(name) void name(struct world *world);
 SCENARIO_TABLE(SCENARIO_DECLARE)

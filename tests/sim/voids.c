@@ -12,8 +12,7 @@ static bool same_name(const struct request *a, const struct request *b)
 
 static bool voids(const struct request *cancel, const struct request *request)
 {
-    return cancel->voids && cancel->offset > request->offset && same_name(cancel, request) &&
-           cancel->schedule == request->schedule;
+    return cancel->voids && cancel->number > request->number && same_name(cancel, request);
 }
 
 bool void_is_sole(const struct world *w, const struct request *cancel,
@@ -40,14 +39,16 @@ bool void_is_allowed(const struct request *r)
     return r->voided_by != NULL;
 }
 
-/* The process has written its entry, or the cancel stood on the schedule topic when it got the
-   lane. */
+/* The process has written its entry, the cancel stood on the schedule topic when it got the lane,
+   or its entry has outlived it. */
 static bool binds(const struct process *p, const struct request *c)
 {
     const struct held_lane *lane = &p->lanes[c->lane];
     if (c->applied_life == p->life && c->applied_epoch >= lane->loaded_epoch)
         return true;
-    return !c->excused && !c->was_refused && c->offset < lane->schedule_end;
+    if (c->excused || c->was_refused)
+        return false;
+    return c->lost || c->schedule < p->world->schedule_n || c->offset < lane->schedule_end;
 }
 
 /* The request of a replace follows its entry, also as a dead letter. */
@@ -224,11 +225,22 @@ void void_lane_gained(struct process *p, int lane, bool kept)
     held->schedule_end = log_stable_end(&w->broker.logs[TOPIC_SCHEDULE][lane]);
 }
 
+/* Returns the request that has this offset of the schedule topic now (`any`), or one that had it
+   and may be void. */
+static struct request *find_void(struct world *w, const struct notice *notice, bool any)
+{
+    struct request *r = w->requests;
+    while (r != NULL && (r->lane != notice->queue.lane || r->offset != notice->offset ||
+                         (any ? r->lost || r->schedule != w->schedule_n : !void_is_allowed(r))))
+        r = r->next;
+    return r;
+}
+
 void void_notice(struct process *p, const struct notice *notice)
 {
     struct world *w = p->world;
-    if (notice->kind == NOTICE_CANCELS_VOID && !w->recreated_ok)
-        world_fail(w, "p%d believes that the schedule topic of lane %d was recreated", p->id,
+    if ((notice->kind == NOTICE_LOG_CUT || notice->kind == NOTICE_LOG_REPLACED) && !w->recreated_ok)
+        world_fail(w, "p%d believes that the schedule topic of lane %d is another log", p->id,
                    notice->queue.lane);
     if ((notice->kind == NOTICE_CANCEL_NOT_OURS || notice->kind == NOTICE_CANCEL_NEWER) &&
         !w->newer_ok)
@@ -241,17 +253,14 @@ void void_notice(struct process *p, const struct notice *notice)
     bool refused = notice->kind == NOTICE_DEAD_LETTERED && notice->code == CODE_CANCELS_FULL;
     if (notice->kind != NOTICE_CANCELLED && !refused)
         return;
-    struct request *r = w->requests;
-    while (r != NULL && (r->lane != notice->queue.lane || r->offset != notice->offset ||
-                         r->schedule != w->schedule_n))
-        r = r->next;
+    struct request *r = find_void(w, notice, refused);
     if (r != NULL && refused)
         r->was_refused = true;
     if (refused)
         return;
-    if (r != NULL && !void_is_allowed(r))
-        world_fail(w, "p%d drops request %d/%lld, which no cancel voids", p->id, r->lane,
-                   (long long)r->offset);
+    if (r == NULL)
+        world_fail(w, "p%d drops request %d/%lld, which no cancel voids", p->id, notice->queue.lane,
+                   (long long)notice->offset);
     w->voided_n++;
 }
 

@@ -228,11 +228,13 @@ struct request *workload_send(struct world *w, const struct ask *ask)
 {
     struct gathering g = {.world = w};
     struct request *r = arena_take(&w->arena, sizeof *r);
-    int64_t stamped_ms = EPOCH_MS + w->now_ms - ask->age_ms, due_ms = stamped_ms + ask->delay_ms;
+    bool undated = ask->no_timestamp && !w->setup.cuts;
+    int64_t stamped_ms = EPOCH_MS + w->now_ms - (w->setup.cuts ? 0 : ask->age_ms);
+    int64_t due_ms = stamped_ms + ask->delay_ms;
     *r =
         (struct request){.lane = ask->lane,
                          .appended_ms = w->now_ms,
-                         .due_ms = ask->no_timestamp ? DUE_UNKNOWN : due_ms,
+                         .due_ms = undated ? DUE_UNKNOWN : due_ms,
                          .delay_ms = ask->delay_ms,
                          .spread_ms = ask->spread_ms,
                          .expires_ms = ask->expires_in_ms ? due_ms + ask->expires_in_ms : INT64_MAX,
@@ -260,7 +262,8 @@ struct request *workload_send(struct world *w, const struct ask *ask)
     add_fault(&g, ask);
     name_request(r, ask);
     r->schedule = w->schedule_n;
-    struct entry entry = {.timestamp_ms = ask->no_timestamp ? -1 : stamped_ms,
+    r->number = (int)w->requests_n;
+    struct entry entry = {.timestamp_ms = undated ? -1 : stamped_ms,
                           .key = r->key,
                           .value = r->value,
                           .headers = g.all,

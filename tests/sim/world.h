@@ -101,6 +101,8 @@ struct setup {
     bool control;       /* there is a topic of control */
     size_t limited_max; /* limited targets with a bucket */
     bool skip_unreadable;
+    bool retries;
+    bool cuts; /* the schedule topic loses its tail; timestamps are those of an append */
     bool producers_have_names; /* a new life fences the producer of the previous life */
     bool order_is_exact;     /* equal clocks and one ladder, so no breach of the order is allowed */
     bool commits_are_prompt; /* no fault delays commits */

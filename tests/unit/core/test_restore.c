@@ -63,10 +63,33 @@ static void answer(void)
     bridge_ends(fx.b, 0, ends, true);
 }
 
+/* Gives the record at the begin of the load: a cancel of "key". */
+static void give_witness(int64_t timestamp_ms)
+{
+    static const struct header OP = {.name = "dlb-op",
+                                     .value = {.data = (const void *)"cancel", .len = 6}};
+    const struct record record = {.offset = fx.load.from,
+                                  .key = bytes_text("key"),
+                                  .timestamp_ms = timestamp_ms,
+                                  .headers = &OP,
+                                  .headers_n = 1};
+    bridge_loaded(fx.b, 0, &record);
+}
+
+/* The schedule topic has the record of the newest entry. */
+static void recognize(void)
+{
+    cr_assert_eq(lane->loading, LOADING_SAME_LOG);
+    give_witness(0);
+    bridge_load_ended(fx.b, 0, fx.load.end);
+}
+
 static void open_lane(void)
 {
     answer();
     answer();
+    if (lane->loading == LOADING_SAME_LOG)
+        recognize();
     if (lane->loading == LOADING_REQUESTS)
         bridge_load_ended(fx.b, 0, END);
     cr_assert_eq(lane->loading, LOADING_NONE);
@@ -110,6 +133,8 @@ Test(restore, a_lane_takes_no_record_before_its_cancels_are_in_force)
     bridge_load_ended(fx.b, 0, 5);
     cr_expect_eq(fx.queries, 2);
     answer();
+    cr_expect(fx.load.from == 150 && fx.load.end == 151);
+    recognize();
     cr_assert_eq(lane->loading, LOADING_REQUESTS);
     cr_expect(fx.load.from == START && fx.load.end == END);
     fixture_turn();
@@ -230,39 +255,108 @@ Test(restore, requests_are_read_again_after_a_wait_for_control)
     cr_expect_eq(fixture_notices(NOTICE_LANE_RESTORED), 1);
 }
 
-/* Lets the newest entry be of a request above the end of the schedule topic. */
-static struct parcel *write_barrier(void)
+/* The log is still shorter than its newest entry after a while. */
+static void query_again(void)
+{
+    cr_assert_eq(lane->loading, LOADING_ENDS);
+    cr_expect_eq(fixture_notices(NOTICE_LOG_CUT) + fixture_notices(NOTICE_LOG_REPLACED), 0);
+    fixture_pass(ENDS_LOST_MS);
+    fixture_turn();
+    answer();
+}
+
+/* Lets the newest entry be of a request above the end of the schedule topic, in which no record is
+   as old. */
+static struct parcel *write_cut(void)
 {
     begin_load(5);
     give_entry(END);
     bridge_load_ended(fx.b, 0, 5);
     answer();
-    cr_assert_eq(lane->loading, LOADING_BARRIER);
-    cr_expect_eq(fixture_notices(NOTICE_CANCELS_VOID), 1);
+    while (lane->loading == LOADING_SAME_LOG)
+        bridge_load_ended(fx.b, 0, fx.load.end);
+    query_again();
+    while (lane->loading == LOADING_SAME_LOG)
+        bridge_load_ended(fx.b, 0, fx.load.end);
+    cr_assert_eq(lane->loading, LOADING_CUT);
+    cr_expect_eq(fixture_notices(NOTICE_LOG_REPLACED), 1);
     fixture_turn();
     cr_assert_eq(fx.sent.kind, FORWARD_CANCEL);
     cr_expect_eq(fx.sent.offset, -1);
     return fx.sent.parcel;
 }
 
-Test(restore, a_barrier_is_acknowledged_before_the_lane_opens)
+Test(restore, a_cut_is_acknowledged_before_the_lane_opens)
 {
-    fixture_report(write_barrier(), REPORT_TIMED_OUT);
-    cr_expect_eq(lane->loading, LOADING_BARRIER);
+    fixture_report(write_cut(), REPORT_TIMED_OUT);
+    cr_expect_eq(lane->loading, LOADING_CUT);
     fixture_pass(RESEND_MS);
     fixture_turn();
     fixture_report(fx.sent.parcel, REPORT_OK);
     cr_expect_eq(lane->loading, LOADING_REQUESTS);
-    cr_expect_not(lane->barrier_in_doubt);
+    cr_expect_not(lane->cut_in_doubt);
     bridge_load_ended(fx.b, 0, END);
-    cr_expect_eq(seals_next(&lane->seals), 1);
+    cr_expect(lane->loading == LOADING_NONE && eras_of(&lane->eras, END) == 1);
 }
 
-Test(restore_exactly, a_barrier_of_an_aborted_transaction_is_written_again)
+/* Gives records of the log until the lane knows where it was cut. Those from 160 on are newer than
+   the newest entry. */
+static void find_cut(void)
 {
-    fixture_report(write_barrier(), REPORT_OK);
+    while (lane->loading == LOADING_SAME_LOG) {
+        give_witness(fx.load.from < 160 ? 0 : 1000);
+        bridge_load_ended(fx.b, 0, fx.load.end);
+    }
+}
+
+Test(restore, a_lane_continues_at_the_place_of_a_cut)
+{
+    struct window *w = &bridge_queue(fx.b, 0, SLOT_SCHEDULE)->window;
+    window_done(w, 170);
+    lane->requests_next = 180; /* of an earlier time as owner */
+    begin_load(5);
+    give_entry(150);
+    give_entry(END);
+    bridge_load_ended(fx.b, 0, 5);
+    answer();
+    find_cut();
+    query_again();
+    find_cut();
+    cr_assert_eq(lane->loading, LOADING_MOVE);
+    cr_expect_eq(fixture_notice(NOTICE_LOG_CUT)->offset, 160);
+    cr_expect(w->base == START && !window_is_done(w, 170));
+    fixture_turn();
+    cr_expect_eq(lane->loading, LOADING_MOVE, "its place is not committed");
+    fixture_pass(1000);
+    fixture_turn();
+    bridge_committed(fx.b, fx.seq, true);
+    fixture_turn();
+    cr_assert_eq(lane->loading, LOADING_CUT);
+    fixture_turn();
+    fixture_report(fx.sent.parcel, REPORT_OK);
+    cr_expect(lane->loading == LOADING_REQUESTS && fx.load.from == 160);
+    cr_expect(eras_of(&lane->eras, 159) == 0 && eras_of(&lane->eras, 160) == 1);
+}
+
+/* Otherwise its end is never reached. */
+Test(restore, ends_are_queried_again_after_a_load_that_ends_early)
+{
+    begin_load(5);
+    bridge_load_ended(fx.b, 0, 3);
+    cr_assert_eq(lane->loading, LOADING_LOG_END);
+    answer();
+    bridge_load_ended(fx.b, 0, 5);
+    answer();
     cr_assert_eq(lane->loading, LOADING_REQUESTS);
-    cr_expect(lane->barrier_in_doubt);
+    bridge_load_ended(fx.b, 0, END - 1);
+    cr_expect_eq(lane->loading, LOADING_ENDS);
+}
+
+Test(restore_exactly, a_cut_of_an_aborted_transaction_is_written_again)
+{
+    fixture_report(write_cut(), REPORT_OK);
+    cr_assert_eq(lane->loading, LOADING_REQUESTS);
+    cr_expect(lane->cut_in_doubt);
     bridge_load_ended(fx.b, 0, END);
     const struct start starts[QUEUES] = {
         {.offset = START, .kept = true}, {.offset = START}, {.offset = START}};
@@ -272,9 +366,9 @@ Test(restore_exactly, a_barrier_of_an_aborted_transaction_is_written_again)
     cr_expect_eq(lane->log_next, 0, "all entries are read again");
 }
 
-Test(restore, forgotten_parcels_of_a_barrier_are_made_again)
+Test(restore, forgotten_parcels_of_a_cut_are_made_again)
 {
-    write_barrier();
+    write_cut();
     int forwarded = fx.forwarded;
     restore_forgot_parcels(fx.b, 0);
     fixture_turn();
@@ -291,6 +385,21 @@ Test(restore, a_recreated_topic_of_cancels_is_read_from_its_start)
     fixture_gain(0);
     begin_load(2);
     cr_expect_eq(fx.load.from, 0);
+}
+
+/* Another owner may have written the record of a cut, which was trimmed meanwhile. */
+Test(restore, a_lane_that_lacks_records_forgets_its_cancels)
+{
+    begin_load(5);
+    give_entry(150);
+    bridge_load_ended(fx.b, 0, 5);
+    open_lane();
+    bridge_lane_lost(fx.b, 0);
+    fixture_gain(0);
+    ends[QUEUES] = (struct log_ends){6, 8, 8};
+    answer();
+    cr_expect(lane->loading == LOADING_LOG && fx.load.from == 6);
+    cr_expect(lane->same_log.n == 0 && !cancels_has(&fx.b->cancels.table, lane->id));
 }
 
 /* In steps, since a turn that comes too late forwards nothing. */

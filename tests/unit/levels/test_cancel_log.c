@@ -46,6 +46,24 @@ static struct cancel_seal seal_of(size_t n)
     return seal;
 }
 
+/* Writes a record of this type and era to out, which has room for CANCEL_SEAL_MAX bytes. */
+static size_t write_record(enum cancel_record type, uint8_t era, uint8_t *out)
+{
+    struct cancel_entry cancel = entry;
+    struct cancel_seal seal = seal_of(3);
+    struct cancel_cut cut = {.era = era, .at = 123456789012345};
+    cancel.era = seal.era = era;
+    switch (type) {
+    case CANCEL_RECORD_ENTRY:
+        return cancel_entry_encode(&cancel, out);
+    case CANCEL_RECORD_SEAL:
+        return cancel_seal_encode(&seal, out);
+    case CANCEL_RECORD_CUT:
+        break;
+    }
+    return cancel_cut_encode(&cut, out);
+}
+
 Test(cancel_log, an_entry_keeps_its_fields)
 {
     uint8_t out[CANCEL_ENTRY_SIZE];
@@ -75,13 +93,59 @@ Test(cancel_log, a_seal_keeps_its_ends)
     }
 }
 
-Test(cancel_log, a_barrier_is_a_barrier)
+Test(cancel_log, a_cut_keeps_its_fields)
 {
-    uint8_t out[CANCEL_BARRIER_SIZE];
-    cr_assert_eq(cancel_barrier_encode(9, out), sizeof out);
-    cr_assert_eq(decode(out, sizeof out), 0);
-    cr_expect_eq(decoded.type, CANCEL_RECORD_BARRIER);
-    cr_expect_eq(decoded.is.barrier, 9);
+    static const int64_t offsets[] = {0, 1, 123456789012345, INT64_MAX};
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        uint8_t out[CANCEL_CUT_SIZE];
+        struct cancel_cut cut = {.era = (uint8_t)(255 - i), .at = offsets[i]};
+        cr_assert_eq(cancel_cut_encode(&cut, out), sizeof out);
+        cr_assert_eq(decode(out, sizeof out), 0);
+        cr_expect_eq(decoded.type, CANCEL_RECORD_CUT);
+        cr_expect_eq(decoded.is.cut.era, cut.era);
+        cr_expect_eq(decoded.is.cut.at, cut.at);
+    }
+}
+
+Test(cancel_log, a_cut_below_offset_0_is_damage)
+{
+    static const int64_t offsets[] = {-1, INT64_MIN};
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        uint8_t out[CANCEL_CUT_SIZE];
+        struct cancel_cut cut = {.era = 1, .at = offsets[i]};
+        cr_expect_eq(decode(out, cancel_cut_encode(&cut, out)), ERR_DAMAGED);
+    }
+}
+
+Test(cancel_log, each_record_keeps_its_era_in_byte_7)
+{
+    static const uint8_t eras[] = {0, 1, 128, 255};
+    for (size_t i = 0; i < sizeof eras; i++) {
+        uint8_t out[CANCEL_SEAL_MAX];
+        for (enum cancel_record type = CANCEL_RECORD_ENTRY; type <= CANCEL_RECORD_CUT; type++) {
+            cr_assert_eq(decode(out, write_record(type, eras[i], out)), 0);
+            cr_assert_eq(decoded.type, type);
+            cr_expect_eq(out[7], eras[i]);
+            cr_expect_eq(type == CANCEL_RECORD_ENTRY  ? decoded.is.entry.era
+                         : type == CANCEL_RECORD_SEAL ? decoded.is.seal.era
+                                                      : decoded.is.cut.era,
+                         eras[i]);
+        }
+    }
+}
+
+/* Programs that know no eras read and write these bytes. */
+Test(cancel_log, bytes_of_a_seal_without_a_cut_stay_the_same_in_all_versions)
+{
+    uint8_t out[CANCEL_SEAL_MAX],
+        stored[48] = {
+            'D', 'L', 'B', 'S', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7,    0,    0, 0, 0, 0, 0, 0,
+            1,   0,   0,   0,   0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0xe8, 0x03, 0, 0, 0, 0, 0, 0,
+        };
+    struct cancel_seal seal = {.number = 7, .n = 1, .ends = {{.level_ms = 9, .end = 1000}}};
+    seal_bytes(stored, sizeof stored);
+    cr_assert_eq(cancel_seal_encode(&seal, out), sizeof stored);
+    cr_expect_arr_eq(out, stored, sizeof stored);
 }
 
 Test(cancel_log, bytes_of_an_entry_stay_the_same_in_all_versions)
@@ -99,14 +163,11 @@ Test(cancel_log, bytes_of_an_entry_stay_the_same_in_all_versions)
 Test(cancel_log, each_changed_bit_is_refused)
 {
     uint8_t out[CANCEL_SEAL_MAX];
-    struct cancel_seal seal = seal_of(3);
-    for (int type = 0; type < 3; type++) {
-        size_t size = type == 0   ? cancel_entry_encode(&entry, out)
-                      : type == 1 ? cancel_seal_encode(&seal, out)
-                                  : cancel_barrier_encode(9, out);
+    for (enum cancel_record type = CANCEL_RECORD_ENTRY; type <= CANCEL_RECORD_CUT; type++) {
+        size_t size = write_record(type, 5, out);
         for (size_t bit = 0; bit < size * 8; bit++) {
             out[bit / 8] ^= (uint8_t)(1 << bit % 8);
-            cr_expect_neq(decode(out, size), 0, "type %d, bit %zu", type, bit);
+            cr_expect_neq(decode(out, size), 0, "type %d, bit %zu", (int)type, bit);
             out[bit / 8] ^= (uint8_t)(1 << bit % 8);
         }
     }
@@ -114,23 +175,32 @@ Test(cancel_log, each_changed_bit_is_refused)
 
 Test(cancel_log, each_shortened_or_lengthened_record_is_refused)
 {
-    uint8_t out[CANCEL_ENTRY_SIZE + 1] = {0};
-    size_t size = cancel_entry_encode(&entry, out);
-    for (size_t cut = 0; cut < size; cut++)
-        cr_expect_neq(decode(out, cut), 0, "%zu bytes", cut);
-    seal_bytes(out, size + 1);
-    cr_expect_eq(decode(out, size + 1), ERR_DAMAGED);
+    uint8_t out[CANCEL_SEAL_MAX + 1];
+    for (enum cancel_record type = CANCEL_RECORD_ENTRY; type <= CANCEL_RECORD_CUT; type++) {
+        size_t size = write_record(type, 5, out);
+        out[size] = 0;
+        for (size_t cut = 0; cut < size; cut++)
+            cr_expect_neq(decode(out, cut), 0, "type %d, %zu bytes", (int)type, cut);
+        for (size_t cut = 16; cut <= size + 1; cut++) {
+            if (cut == size)
+                continue;
+            write_record(type, 5, out);
+            seal_bytes(out, cut);
+            cr_expect_eq(decode(out, cut), ERR_DAMAGED, "type %d, %zu bytes", (int)type, cut);
+        }
+    }
 }
 
 Test(cancel_log, a_record_of_a_newer_version_says_its_type)
 {
     uint8_t out[CANCEL_SEAL_MAX];
-    struct cancel_seal seal = seal_of(3);
-    size_t size = cancel_seal_encode(&seal, out);
-    out[4] = 2;
-    seal_bytes(out, size);
-    cr_expect_eq(decode(out, size), ERR_NEWER);
-    cr_expect_eq(decoded.type, CANCEL_RECORD_SEAL);
+    for (enum cancel_record type = CANCEL_RECORD_ENTRY; type <= CANCEL_RECORD_CUT; type++) {
+        size_t size = write_record(type, 5, out);
+        out[4] = 2;
+        seal_bytes(out, size);
+        cr_expect_eq(decode(out, size), ERR_NEWER);
+        cr_expect_eq(decoded.type, type);
+    }
 }
 
 Test(cancel_log, fields_out_of_range_are_damage)

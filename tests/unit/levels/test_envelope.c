@@ -75,7 +75,8 @@ static struct stamp some_stamp(void)
         .timestamp_ms = -1,
         .expires_ms = STAMP_NEVER,
         .next_try_ms = 1700000005000,
-        .origin_offset = 0x0102030405060708,
+        .origin_offset = 0x02030405060708,
+        .origin_era = 1,
         .origin_lane = 0xfffffffe,
         .attempt = 513,
         .key_overridden = true,
@@ -126,6 +127,7 @@ static void expect_origin(struct bytes bytes, const struct stamp *want)
     struct stamp got;
     envelope_origin(bytes, &got);
     cr_assert_eq(got.origin_offset, want->origin_offset);
+    cr_assert_eq(got.origin_era, want->origin_era);
     cr_assert_eq(got.origin_lane, want->origin_lane);
     cr_assert(bytes_equal(got.id, want->id));
     cr_assert_eq(got.extras.is_retry, want->extras.is_retry);
@@ -139,6 +141,7 @@ static void expect_stamp(const struct stamp *got, const struct stamp *want)
     cr_assert_eq(got->expires_ms, want->expires_ms);
     cr_assert_eq(got->next_try_ms, want->next_try_ms);
     cr_assert_eq(got->origin_offset, want->origin_offset);
+    cr_assert_eq(got->origin_era, want->origin_era);
     cr_assert_eq(got->origin_lane, want->origin_lane);
     cr_assert_eq(got->attempt, want->attempt);
     cr_assert_eq(got->key_overridden, want->key_overridden);
@@ -166,7 +169,8 @@ Test(envelope, extreme_numbers_are_preserved)
                           .timestamp_ms = INT64_MAX,
                           .expires_ms = INT64_MIN,
                           .next_try_ms = INT64_MAX,
-                          .origin_offset = INT64_MAX,
+                          .origin_offset = ((int64_t)1 << 56) - 1,
+                          .origin_era = UINT8_MAX,
                           .origin_lane = UINT32_MAX,
                           .attempt = UINT16_MAX,
                           .target = bytes_text("t")};
@@ -177,6 +181,38 @@ Test(envelope, extreme_numbers_are_preserved)
     expect_stamp(&env.stamp, &stamp);
     expect_origin(bytes, &stamp);
     release(bytes);
+}
+
+/* Without a cut the era is 0: programs that know no eras read and write the same bytes. */
+Test(envelope, era_is_the_highest_byte_of_the_origin)
+{
+    static const uint8_t eras[] = {0, 1, 127, 128, 255};
+    struct record record = some_record();
+    for (size_t i = 0; i < sizeof eras; i++) {
+        struct stamp stamp = some_stamp();
+        stamp.origin_era = eras[i];
+        struct bytes bytes = enclose(&stamp, &record);
+        const uint8_t stored[] = {8, 7, 6, 5, 4, 3, 2, eras[i]};
+        cr_assert_arr_eq((const uint8_t *)bytes.data + 48, stored, sizeof stored);
+        stamp.origin_era = 0;
+        struct bytes without = enclose(&stamp, &record);
+        cr_assert_eq(without.len, bytes.len);
+        for (size_t at = 16; at < bytes.len; at++)
+            cr_assert(at == 55 ||
+                      ((const uint8_t *)bytes.data)[at] == ((const uint8_t *)without.data)[at]);
+        release(without);
+
+        struct envelope env;
+        cr_assert_eq(envelope_open(bytes, &env), 0);
+        stamp.origin_era = eras[i];
+        expect_stamp(&env.stamp, &stamp);
+        expect_origin(bytes, &stamp);
+        struct bytes again = encode(&env);
+        cr_assert_eq(again.len, bytes.len);
+        cr_assert_arr_eq(again.data, bytes.data, again.len);
+        release(again);
+        release(bytes);
+    }
 }
 
 Test(envelope, user_headers_keep_order_and_bytes)
@@ -263,7 +299,8 @@ Test(envelope, version_1_stays_readable)
                                              .timestamp_ms = 2,
                                              .expires_ms = STAMP_NEVER,
                                              .next_try_ms = 4,
-                                             .origin_offset = 5 + ((int64_t)1 << 56),
+                                             .origin_offset = 5,
+                                             .origin_era = 1,
                                              .origin_lane = 6,
                                              .attempt = 3,
                                              .key_overridden = true,

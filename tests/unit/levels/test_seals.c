@@ -126,24 +126,6 @@ Test(seals, a_late_seal_of_an_earlier_owner_is_ignored)
     cr_expect_eq(dead_below, 500);
 }
 
-Test(seals, a_barrier_forgets_seals_and_continues_their_numbers)
-{
-    add_all(1, 10);
-    cr_expect(seals_bar(&seals, 11));
-    cr_expect_not(judge_at(1000));
-    cr_expect_eq(seals_next(&seals), 12);
-    add(4);
-    cr_expect_eq(seals.n, 0);
-}
-
-Test(seals, a_late_barrier_of_an_earlier_owner_is_ignored)
-{
-    add_all(1, 10);
-    cr_expect_not(seals_bar(&seals, 10));
-    cr_expect(judge_at(1000));
-    cr_expect_eq(seals_next(&seals), 11);
-}
-
 Test(seals, pruning_changes_no_judgment)
 {
     add_all(1, 20);
