@@ -34,6 +34,7 @@ struct lane_load {
     rd_kafka_queue_t *queue;  /* NULL: no load */
     rd_kafka_message_t *kept; /* fetched, but memory was lacking; NULL: none */
     int64_t next;             /* the first offset that was not read */
+    bool at_end;              /* of the log, or at the first record of an open transaction */
     struct search search;
     int64_t most_bytes;                  /* of the fetched records, as far as known */
     int64_t logged_next, logged_mono_ms; /* of the last message about the progress */
@@ -101,6 +102,7 @@ static void assign(struct loads *s, const struct load *load, int64_t offset, boo
 static void start_at(struct loads *s, struct lane_load *l, int64_t offset)
 {
     const char *topic = topic_of_load(s, &l->load);
+    l->at_end = false;
     l->queue = rd_kafka_queue_get_partition(s->config.levels, topic, l->load.lane);
     rd_kafka_queue_forward(l->queue, NULL);
     wakeup_attach(s->config.wakeup, l->queue, WAKEUP_LOOP);
@@ -198,6 +200,7 @@ static void take_error(struct loads *s, struct lane_load *l, const rd_kafka_mess
 {
     if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         l->next = message->offset > l->next ? message->offset : l->next;
+        l->at_end = true;
     } else if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
                message->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
         l->search.is_on = false;
@@ -246,8 +249,10 @@ static bool take(struct loads *s, struct lane_load *l)
         rd_kafka_message_destroy(message);
         return true;
     }
-    if (message->offset >= l->load.end) { /* behind the end: the log was read up to it */
+    l->at_end = false;
+    if (message->offset >= l->load.end) /* behind the end: the log was read up to it */
         l->next = l->load.end;
+    if (message->offset < l->next || message->offset >= l->load.end) {
         rd_kafka_message_destroy(message);
         return true;
     }
@@ -276,6 +281,17 @@ static void log_progress(struct loads *s, struct lane_load *l, int64_t now_mono_
     l->logged_mono_ms = now_mono_ms;
 }
 
+/* Returns whether the log has lost records, so that it ends below the load. The client knows the
+   high watermark from the fetch that reached the end, or from a later one. */
+static bool log_is_shorter(const struct loads *s, const struct lane_load *l)
+{
+    int64_t start, end;
+    return l->at_end &&
+           rd_kafka_get_watermark_offsets(s->config.levels, topic_of_load(s, &l->load),
+                                          l->load.lane, &start, &end) == 0 &&
+           end >= 0 && end < l->load.end;
+}
+
 /* Reads until the load ends, its queue is empty, or the turn is over. Returns whether the turn is
    over. */
 static bool serve_lane(struct loads *s, struct lane_load *l, int64_t until_mono_ms)
@@ -285,7 +301,7 @@ static bool serve_lane(struct loads *s, struct lane_load *l, int64_t until_mono_
         if (++n % TURN_RECORDS == 0 && clock_mono_ms() >= until_mono_ms)
             return true;
     }
-    if (l->next < l->load.end)
+    if (l->next < l->load.end && !log_is_shorter(s, l))
         return false;
     int lane = l->load.lane;
     int64_t next = l->next;

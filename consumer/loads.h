@@ -18,8 +18,8 @@ struct loads_config {
     struct wakeup *wakeup;
     /* Called for each committed record of the load, which is valid during the call. */
     void (*loaded)(void *ctx, int lane, const struct record *record);
-    /* Called when a load has ended. next: the first offset that it did not read. May begin another
-       load. */
+    /* Called when a load has ended. next: the first offset that it did not read, below the end of
+       the load if the log ends there. May begin another load. */
     void (*ended)(void *ctx, int lane, int64_t next);
     void *ctx;
 };

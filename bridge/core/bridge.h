@@ -155,7 +155,8 @@ void bridge_ends(struct bridge *bridge, int lane, const struct log_ends *ends, b
    Headers are filled for LOAD_REQUESTS only. */
 void bridge_loaded(struct bridge *bridge, int lane, const struct record *record);
 
-/* The load has ended. next: the first offset that it did not read, load.end or above. */
+/* The load has ended. next: the first offset that it did not read. It is load.end or above, or
+   below it if the log ends there. */
 void bridge_load_ended(struct bridge *bridge, int lane, int64_t next);
 
 /* The topic of cancels of this lane was deleted below an offset. */

@@ -157,18 +157,70 @@ Test(loads, lanes_load_at_the_same_time)
     cr_expect_eq(seen[1].n, RECORDS);
 }
 
-Test(loads, a_load_waits_for_records_that_are_not_there_yet)
+static int64_t high_watermark; /* as the client knows it; 0: the one of the mock cluster */
+rd_kafka_resp_err_t __real_rd_kafka_get_watermark_offsets(rd_kafka_t *, const char *, int32_t,
+                                                          int64_t *, int64_t *);
+rd_kafka_resp_err_t __wrap_rd_kafka_get_watermark_offsets(rd_kafka_t *rk, const char *topic,
+                                                          int32_t partition, int64_t *low,
+                                                          int64_t *high);
+rd_kafka_resp_err_t __wrap_rd_kafka_get_watermark_offsets(rd_kafka_t *rk, const char *topic,
+                                                          int32_t partition, int64_t *low,
+                                                          int64_t *high)
 {
-    begin(LOAD_CANCELS, 0, 0, 10);
+    rd_kafka_resp_err_t err =
+        __real_rd_kafka_get_watermark_offsets(rk, topic, partition, low, high);
+    if (high_watermark > 0)
+        *high = high_watermark;
+    return err;
+}
+
+/* The mock cluster has no last stable offset. */
+Test(loads, a_load_waits_for_the_end_of_an_open_transaction)
+{
+    high_watermark = RECORDS + 10;
+    begin(LOAD_REQUESTS, 0, 0, RECORDS + 10);
     cr_assert_not(ends(0, 1000));
-    fill(cancelled, 10);
+    cr_expect_eq(seen[0].n, RECORDS);
+    fill(schedule, 10);
     cr_assert(ends(0, PATIENCE_MS));
-    cr_expect_eq(seen[0].n, 10);
-    cr_expect_eq(seen[0].next, 10);
+    cr_expect_eq(seen[0].n, RECORDS + 10);
+    cr_expect_eq(seen[0].next, RECORDS + 10);
+}
+
+Test(loads, a_load_ends_when_the_log_loses_an_open_transaction)
+{
+    high_watermark = RECORDS + 10;
+    begin(LOAD_REQUESTS, 0, 0, RECORDS + 10);
+    cr_assert_not(ends(0, 1000));
+    high_watermark = RECORDS;
+    cr_assert(ends(0, PATIENCE_MS));
+    cr_expect_eq(seen[0].next, RECORDS);
+}
+
+/* The log has lost its newest records after its end was queried. */
+Test(loads, a_load_ends_early_if_the_log_ends_below_its_end)
+{
+    begin(LOAD_REQUESTS, 0, 100, RECORDS + 10);
+    begin(LOAD_CANCELS, 1, 0, 10);
+    cr_assert(ends(0, PATIENCE_MS) && ends(1, PATIENCE_MS));
+    cr_expect_eq(seen[0].n, RECORDS - 100);
+    cr_expect_eq(seen[0].next, RECORDS);
+    cr_expect_eq(seen[1].next, 0);
+}
+
+Test(loads, a_load_that_begins_beyond_the_end_of_the_log_reads_nothing)
+{
+    begin(LOAD_REQUESTS, 0, RECORDS + 5, RECORDS + 10);
+    begin(LOAD_CANCELS, 1, 5, 10);
+    cr_assert(ends(0, PATIENCE_MS) && ends(1, PATIENCE_MS));
+    cr_expect_eq(seen[0].n, 0);
+    cr_expect_eq(seen[0].next, RECORDS + 5);
+    cr_expect_eq(seen[1].next, 5);
 }
 
 Test(loads, a_new_load_replaces_the_one_of_its_lane)
 {
+    high_watermark = 2 * RECORDS;
     begin(LOAD_REQUESTS, 0, 0, 2 * RECORDS);
     cr_assert_not(ends(0, 500));
     begin(LOAD_REQUESTS, 0, 990, RECORDS);
