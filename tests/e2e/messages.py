@@ -21,6 +21,7 @@ SAID = {
     "commit failed": "tests/faults/said.c",
     "commit metadata is damaged or newer, refusing exactly-once": "histories_exactly",
     "commit metadata of another program ignored": "histories",
+    "schedule topic has lost its records from this offset on": "cut",
     "committed offset is beyond the end of the log": "histories",
     "committed offset is beyond the end of the log, partition blocked": "histories",
     "committed offsets are lost": "lost_offsets",

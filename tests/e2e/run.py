@@ -28,6 +28,7 @@ import bad_input
 import cancel_commands
 import cancels
 import compat
+import cut
 import dev_differs
 import dev_examples
 import dev_mode
@@ -77,7 +78,7 @@ from turns import play_in_turns, stopped
 
 PARTS = (scenarios, static, instance_ids, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
-         everyday, throttled, found, hostile, instant, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries,
+         everyday, throttled, found, hostile, instant, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries, cut,
          share_groups, split, spring_topics, paused, known, managed, dev_mode, dev_differs, dev_examples, admin, admin_live,
          admin_properties, page, oidc)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
@@ -97,12 +98,12 @@ ON_DEMAND = {"aborted_requests", "apply_three", "bad_targets", "broker_blink", "
              slow.ON_DEMAND | \
              order_timeout.ON_DEMAND | restored.ON_DEMAND | events.ON_DEMAND | share_groups.ON_DEMAND | \
              split.ON_DEMAND | spring_topics.ON_DEMAND | paused.ON_DEMAND | dev_examples.ON_DEMAND | \
-             set(instance_ids.SCENARIOS) | known.ON_DEMAND | managed.ON_DEMAND | \
+             set(instance_ids.SCENARIOS) | known.ON_DEMAND | managed.ON_DEMAND | cut.ON_DEMAND | \
              admin.ON_DEMAND | admin_live.ON_DEMAND | admin_properties.ON_DEMAND | oidc.ON_DEMAND | \
              set(page.SCENARIOS)
 # Three brokers each, and faults in a clock's time: first, and each in three places.
 HEAVY = {"smallest_request_limit", "smallest_request_limit_exactly", "three_brokers", "three_brokers_exactly", "chaos",
-         "chaos_exactly", "broker_hangs", "broker_hangs_exactly"}
+         "chaos_exactly", "broker_hangs", "broker_hangs_exactly", *cut.ON_DEMAND}
 # They compare lateness with and without a fault, or load the machine, so fewer others run next to them: two places each.
 COMPARING = {"among", "own_cancelled", "bad_targets", "bad_targets_exactly", "huge_unpacked", "burst_with_events_exactly",
              *hostile.SCENARIOS}
