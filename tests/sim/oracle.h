@@ -152,7 +152,8 @@ void oracle_clean_stop(struct process *p);
 /* Cuts off the records of [log.start, start). They need not be forwarded. */
 void oracle_truncate(struct world *world, int topic, int lane, int64_t start);
 
-/* The schedule topic of a lane loses its records from `end` on, as after an unclean election. */
+/* The schedule topic of a lane loses its records from `end` on, as after an unclean election. Those
+   that were not done need no outcome. */
 void oracle_cut(struct world *world, int lane, int64_t end);
 
 /* Returns the time at which every request must have its outcome, and every log must be done and

@@ -3,12 +3,6 @@
    in force is forgotten. No new request is void or passed over. */
 #include "tests/sim/story_cancel.h"
 
-static void restart(struct world *w)
-{
-    process_start(w, 0);
-    story_until(w, story_owner(w, 0) != NULL);
-}
-
 static int64_t schedule_end(const struct world *w)
 {
     return w->broker.logs[TOPIC_SCHEDULE][0].end;
@@ -39,11 +33,11 @@ static void lose_cancels(struct world *w)
     story_pass(w, 1500);
     story_crash(w);
     oracle_cut(w, 0, schedule_end(w) - 3);
-    restart(w);
+    story_restart(w);
     story_until(w, w->notices[NOTICE_LOG_CUT] == 1);
     story_pass(w, 500);
     story_crash(w);
-    restart(w);
+    story_restart(w);
     story_pass(w, 30000);
     expect(w, w->notices[NOTICE_LOG_CUT] == 1 && w->notices[NOTICE_LOG_REPLACED] == 0);
     expect_void(w, asked, 20);
@@ -76,7 +70,7 @@ void a_cancel_and_its_request_may_both_be_cut(struct world *w)
     story_crash(w);
     oracle_cut(w, 0, end);
     ask_others(w, 10);
-    restart(w);
+    story_restart(w);
     story_pass(w, 30000);
     expect_void(w, &r, 1);
     story_finish(w);
@@ -101,12 +95,11 @@ static void reuse_offsets(struct world *w, int more)
     for (int i = 0; i < 20; i++)
         new[i] = ask_named(w, "k", NULL, 2000);
     ask_others(w, more);
-    restart(w);
+    story_restart(w);
     story_pass(w, 30000);
     expect(w, w->notices[NOTICE_LOG_CUT] == 1 && w->notices[NOTICE_BEYOND_END] == 0);
     expect_void(w, &old, 1);
-    for (int i = 0; i < 20; i++)
-        expect(w, new[i]->delivered == 1);
+    story_expect_delivered(w, new, 20);
     story_finish(w);
 }
 
@@ -142,7 +135,7 @@ void of_two_cancels_of_a_name_the_newer_one_may_be_cut(struct world *w)
     story_crash(w);
     oracle_cut(w, 0, end);
     struct request *new = ask_named(w, "k", NULL, 1000);
-    restart(w);
+    story_restart(w);
     story_pass(w, 30000);
     expect_void(w, &r, 1);
     expect_void(w, &later, 1);
@@ -166,7 +159,7 @@ void a_cancel_behind_a_cut_voids_older_requests(struct world *w)
     oracle_cut(w, 0, end);
     cancel_of(w, "k", NULL);
     struct request *new = ask_named(w, "k", NULL, 20000);
-    restart(w);
+    story_restart(w);
     story_pass(w, 30000);
     expect_void(w, &r, 1);
     expect(w, new->delivered == 1);
@@ -197,8 +190,7 @@ void a_lane_that_comes_back_finds_the_cut(struct world *w)
     story_pass(w, 30000);
     expect_void(w, &old, 1);
     expect_void(w, &due, 1);
-    for (int i = 0; i < 10; i++)
-        expect(w, new[i]->delivered == 1);
+    story_expect_delivered(w, new, 10);
     expect(w, last->delivered == 1 && w->notices[NOTICE_LOG_CUT] == 1);
     story_finish(w);
 }
@@ -221,17 +213,16 @@ void a_cut_is_stored_after_a_commit_of_its_place(struct world *w)
     oracle_cut(w, 0, end);
     for (int i = 0; i < 10; i++)
         new[i] = ask_named(w, "k", NULL, 1000);
-    restart(w);
+    story_restart(w);
     w->knobs.hold_commits = true;
     story_until(w, w->notices[NOTICE_LOG_CUT] == 1);
     story_pass(w, 500);
     story_crash(w);
     w->knobs.hold_commits = false;
-    restart(w);
+    story_restart(w);
     story_pass(w, 30000);
     expect_void(w, &old, 1);
-    for (int i = 0; i < 10; i++)
-        expect(w, new[i]->delivered == 1);
+    story_expect_delivered(w, new, 10);
     expect(w, w->notices[NOTICE_LOG_CUT] == 2);
     story_finish(w);
 }
@@ -251,20 +242,19 @@ static void cut_twice(struct world *w, int back)
     ask_others(w, 20);
     struct request *third = ask_named(w, "k2", NULL, 20000);
     cancel_of(w, "k2", NULL);
-    restart(w);
+    story_restart(w);
     story_pass(w, 1500);
     story_crash(w);
     oracle_cut(w, 0, schedule_end(w) - back);
     struct request *new[] = {ask_named(w, "k0", NULL, 2000), ask_named(w, "k1", NULL, 2000),
                              ask_named(w, "k2", NULL, 2000)};
-    restart(w);
+    story_restart(w);
     story_pass(w, 30000);
     expect(w, w->notices[NOTICE_LOG_CUT] == 2);
     expect_void(w, &first, 1);
     expect_void(w, &second, 1);
     expect_void(w, &third, 1);
-    for (int i = 0; i < 3; i++)
-        expect(w, new[i]->delivered == 1);
+    story_expect_delivered(w, new, 3);
     story_finish(w);
 }
 
@@ -291,13 +281,8 @@ static void copy_cluster(struct world *w, bool entries)
         cancel_of(w, "before", NULL);
     story_pass(w, 1500);
     story_crash(w);
-    w->recreated_ok = true;
-    w->schedule_n++;
-    struct log *log = &w->broker.logs[TOPIC_SCHEDULE][0];
-    log->n = log->stable_n = 0;
-    log->start = log->end = log->read_end = 0;
-    w->broker.committed[TOPIC_SCHEDULE][0] = NULL;
-    restart(w);
+    recreate_schedule(w);
+    story_restart(w);
     story_pass(w, 500);
     cancel_of(w, "k", NULL);
     struct request *new = ask_named(w, "k", NULL, 1000);

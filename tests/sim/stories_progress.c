@@ -5,12 +5,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-static void restart(struct world *w)
-{
-    process_start(w, 0);
-    story_until(w, story_owner(w, 0) != NULL);
-}
-
 void no_commit_means_start_of_the_log(struct world *w)
 {
     story_begin(w);
@@ -24,7 +18,7 @@ void no_commit_means_start_of_the_log(struct world *w)
     story_crash(w);
     w->knobs.hold_commits = false;
     expect(w, story_committed(w, 1, 0) == NULL);
-    restart(w);
+    story_restart(w);
     story_finish(w);
     expect(w, r->delivered >= 1 && COUNT(w, lost_positions) == 0 && COUNT(w, missing_offsets) == 0);
 }
@@ -80,7 +74,7 @@ void position_below_the_log_start_moves_up_and_counts(struct world *w)
     expect(w, story_committed(w, 1, 0)->base == 1 && story_level(w, 1, 0)->end == 5);
     story_crash(w);
     oracle_truncate(w, w->processes[0].topic_of_slot[2], 0, 3);
-    restart(w);
+    story_restart(w);
     story_until(w, COUNT(w, lost_positions) == 1);
     story_until(w, asked[3]->delivered == 1);
     expect(w, asked[0]->delivered == 0 && asked[1]->delivered == 0 && asked[2]->delivered == 1);
@@ -132,7 +126,7 @@ void a_log_start_far_above_base_forgets_nothing(struct world *w)
     story_crash(w);
     oracle_truncate(w, TOPIC_SCHEDULE, 0, done->offset - 100);
     uint64_t forwards = w->forwards;
-    restart(w);
+    story_restart(w);
     story_until(w, COUNT(w, lost_positions) == 1);
     story_finish(w);
     expect(w, done->delivered == 1 && w->forwards == forwards);
@@ -156,7 +150,7 @@ void foreign_metadata_is_ignored(struct world *w)
     w->broker.committed[TOPIC_SCHEDULE][0] = mirrored;
     w->metadata_is_foreign = true;
     struct request *fourth = story_ask(w, TARGET_A, 0), *fifth = story_ask(w, TARGET_A, 0);
-    restart(w);
+    story_restart(w);
     story_pass(w, 500);
     expect(w, w->texts_ignored == 1 && fourth->delivered == 1 && fifth->delivered == 1);
     story_finish(w);
@@ -193,7 +187,7 @@ void a_short_text_bounds_the_records_in_work(struct world *w)
     expect(w, COUNT(w, deliveries) == 191 && COUNT(w, window_full) > 0);
     expect(w, story_committed(w, -1, 0)->base == 0);
     story_crash(w);
-    restart(w);
+    story_restart(w);
     story_finish(w);
     expect(w, COUNT(w, deliveries) == 301 && w->repeats == 0);
 }
@@ -322,7 +316,7 @@ void newer_envelope_blocks_its_queue_and_damaged_one_is_dead_lettered(struct wor
                   story_level(w, 1, 0)->entries[0]->done == false);
     story_crash(w);
     oracle_truncate(w, topic, 0, 1); /* an operator deletes the record */
-    restart(w);
+    story_restart(w);
     story_until(w, behind->delivered == 1);
     story_finish(w);
 }

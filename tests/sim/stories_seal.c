@@ -4,12 +4,6 @@
 #include "tests/sim/producer.h"
 #include "tests/sim/story_cancel.h"
 
-static void restart(struct world *w)
-{
-    process_start(w, 0);
-    story_until(w, story_owner(w, 0) != NULL);
-}
-
 /* The cancel comes while no process runs, and its request is due before one does. */
 void cancels_on_the_schedule_topic_come_before_the_first_delivery(struct world *w)
 {
@@ -23,7 +17,7 @@ void cancels_on_the_schedule_topic_come_before_the_first_delivery(struct world *
         story_ask(w, TARGET_B, 0);
     cancel_of(w, "k", NULL);
     cancel_of(w, "due", NULL);
-    restart(w);
+    story_restart(w);
     story_pass(w, 5000);
     expect(w, waiting->voided > 0 && due->voided > 0);
     expect(w, waiting->delivered == 0 && due->delivered == 0);
@@ -39,7 +33,7 @@ static void survive(struct world *w)
     expect(w, COUNT(w, cancels) == 1);
     for (int i = 0; i < 2; i++) {
         story_crash(w);
-        restart(w);
+        story_restart(w);
     }
     story_pass(w, 30000);
     expect(w, r->voided > 0 && r->delivered == 0);
@@ -68,7 +62,7 @@ void requests_are_read_again_after_a_restore(struct world *w)
     story_crash(w);
     struct request *first = story_ask(w, TARGET_A, 0);
     world_take_leader(w, TOPIC_SCHEDULE * LANES_MAX, w->now_ms + 1000);
-    restart(w);
+    story_restart(w);
     story_pass(w, 500);
     for (int i = 0; i < 20; i++)
         story_ask(w, TARGET_B, 0);
@@ -125,7 +119,7 @@ void a_marker_at_the_end_of_the_schedule_topic_keeps_no_cancel(struct world *w)
     story_pass(w, 1000);
     w->broker.logs[TOPIC_SCHEDULE][0].end++;
     story_crash(w);
-    restart(w);
+    story_restart(w);
     story_pass(w, 1000);
     expect(w, counter_read(&story_owner(w, 0)->stats.cancel_entries) == 1);
     story_pass(w, 20000);
@@ -147,7 +141,7 @@ static void outlive_seals(struct world *w)
         story_pass(w, 1000);
     }
     story_crash(w);
-    restart(w);
+    story_restart(w);
     story_pass(w, 35000);
     expect(w, waiting->voided > 0 && waiting->delivered == 0);
     story_finish(w);
@@ -183,7 +177,7 @@ void a_blocked_level_keeps_cancels_in_force(struct world *w)
     expect(w, r->delivered == 0 && behind->delivered == 0);
     w->setup.skip_unreadable = true;
     story_crash(w);
-    restart(w);
+    story_restart(w);
     story_pass(w, 20000);
     expect(w, r->voided > 0 && behind->voided > 0);
     story_finish(w);
@@ -219,7 +213,7 @@ static void leave_unread(struct world *w, struct request *r)
     expect(w, story_cancels(w)->n > 10 && r->voided == 0);
     story_crash(w);
     w->knobs.hold_fetches = false;
-    restart(w);
+    story_restart(w);
     story_pass(w, 30000);
     expect(w, r->voided > 0 && r->delivered == 0);
     story_finish(w);
@@ -240,7 +234,7 @@ void a_schedule_topic_that_is_not_read_keeps_cancels_in_force(struct world *w)
     expect(w, committed_covers(story_committed(w, -1, 0), c->offset) && r->voided == 0);
     story_crash(w);
     w->knobs.hold_fetches = true;
-    restart(w);
+    story_restart(w);
     leave_unread(w, r);
 }
 
@@ -371,7 +365,7 @@ void a_transaction_of_a_killed_owner_holds_the_restore(struct world *w)
     story_pass(w, 300);
     story_crash(w);
     w->knobs.hold_commits = false;
-    restart(w);
+    story_restart(w);
     story_pass(w, 40000);
     expect(w, r->voided > 0 && r->delivered == 0);
     story_finish(w);
@@ -390,7 +384,7 @@ void an_entry_without_its_marker_is_awaited(struct world *w)
     story_until(w, c->finished);
     w->knobs.cancels_mark_ms = 0;
     story_crash(w);
-    restart(w);
+    story_restart(w);
     story_pass(w, 40000);
     expect(w, r->voided > 0 && r->delivered == 0);
     story_finish(w);
@@ -414,7 +408,7 @@ void a_record_behind_an_open_transaction_keeps_its_cancel(struct world *w)
     story_pass(w, 20);
     w->knobs.commit_fails = 0;
     w->ghosts_until = 0; /* the group does not wait for the one that died */
-    restart(w);
+    story_restart(w);
     story_pass(w, 600); /* its successor stores another one behind it */
     cancel_of(w, "k", NULL);
     story_pass(w, 60000);
@@ -453,7 +447,7 @@ void a_load_continues_at_the_start_of_a_trimmed_log(struct world *w)
     story_pass(w, 1000);
     story_crash(w);
     world_take_leader(w, TOPIC_CANCELS * LANES_MAX, w->now_ms + 3000);
-    restart(w);
+    story_restart(w);
     story_pass(w, 500);
     story_cancels(w)->start = 30;
     story_pass(w, 30000);
@@ -473,24 +467,12 @@ void a_restore_grows_the_table_beyond_its_limit(struct world *w)
     story_pass(w, 1000);
     story_crash(w);
     w->setup.cancel_memory = 16 * 5;
-    restart(w);
+    story_restart(w);
     story_pass(w, 30000);
     expect(w, w->notices[NOTICE_CANCELS_GREW] > 0);
     for (int i = 0; i < 40; i++)
         expect(w, asked[i]->voided > 0 && asked[i]->delivered == 0);
     story_finish(w);
-}
-
-/* Empties the schedule topic of lane 0, with all that is committed of it. */
-static void recreate_schedule(struct world *w, bool offsets_kept)
-{
-    struct log *log = &w->broker.logs[TOPIC_SCHEDULE][0];
-    log->n = log->stable_n = 0;
-    log->start = log->end = log->read_end = 0;
-    if (!offsets_kept)
-        w->broker.committed[TOPIC_SCHEDULE][0] = NULL;
-    w->schedule_n++;
-    w->recreated_ok = true;
 }
 
 /* A cancel of the old topic would void each request of the new one up to its offset. */
@@ -503,16 +485,16 @@ void cancels_of_a_recreated_schedule_topic_void_nothing(struct world *w)
     cancel_of(w, "k", NULL);
     story_pass(w, 2000);
     story_crash(w);
-    recreate_schedule(w, false);
+    recreate_schedule(w);
     struct request *r = ask_named(w, "k", NULL, 2000);
-    restart(w);
+    story_restart(w);
     story_pass(w, 5000);
     expect(w, w->notices[NOTICE_LOG_REPLACED] == 1 && r->delivered == 1);
     story_crash(w); /* the cut holds */
     for (int i = 0; i < 60; i++)
         story_ask(w, TARGET_B, 0);
     struct request *again = ask_named(w, "k", NULL, 2000);
-    restart(w);
+    story_restart(w);
     story_pass(w, 5000);
     expect(w, w->notices[NOTICE_LOG_REPLACED] == 1 && again->delivered == 1);
     story_finish(w);
@@ -531,7 +513,7 @@ void a_late_cut_forgets_no_cancel(struct world *w)
     story_pass(w, 2000);
     process_crash(&w->processes[1]);
     story_crash(w);
-    recreate_schedule(w, false);
+    recreate_schedule(w);
     for (int i = 0; i < 40; i++) /* one of them has the offset of the cancel */
         story_ask(w, TARGET_B, 0);
     process_start(w, 0);
@@ -550,7 +532,7 @@ void a_late_cut_forgets_no_cancel(struct world *w)
     expect(w, w->notices[NOTICE_LOG_REPLACED] == 2);
     process_crash(&w->processes[1]);
     story_crash(w);
-    restart(w);
+    story_restart(w);
     story_pass(w, 30000);
     expect(w, r->voided > 0 && r->delivered == 0);
     story_finish(w);
@@ -565,11 +547,11 @@ void a_recreated_schedule_topic_is_recognized_by_another_record(struct world *w)
     cancel_of(w, "k", NULL);
     story_pass(w, 2000);
     story_crash(w);
-    recreate_schedule(w, false);
+    recreate_schedule(w);
     struct request *r = ask_named(w, "k", NULL, 2000);
     for (int i = 0; i < 40; i++)
         story_ask(w, TARGET_B, 0);
-    restart(w);
+    story_restart(w);
     story_pass(w, 5000);
     expect(w, w->notices[NOTICE_LOG_REPLACED] == 1 && r->delivered == 1);
     story_finish(w);
@@ -589,7 +571,7 @@ void a_schedule_topic_without_commits_is_no_other_one(struct world *w)
     story_pass(w, 1000);
     story_crash(w);
     w->knobs.hold_commits = false;
-    restart(w);
+    story_restart(w);
     story_pass(w, 30000);
     expect(w, w->notices[NOTICE_LOG_REPLACED] == 0 && r->voided > 0);
     story_finish(w);
@@ -607,7 +589,7 @@ void a_schedule_topic_without_offsets_is_recognized_by_its_record(struct world *
     w->broker.committed[TOPIC_SCHEDULE][0] = NULL;
     for (struct request *each = w->requests; each != NULL; each = each->next)
         each->excused = true; /* it is read again from the start */
-    restart(w);
+    story_restart(w);
     story_pass(w, 30000);
     expect(w, w->notices[NOTICE_LOG_REPLACED] == 0 && r->delivered == 0);
     story_finish(w);

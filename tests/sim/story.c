@@ -161,6 +161,12 @@ void story_crash(struct world *w)
     story_pass(w, w->setup.session_ms + 100);
 }
 
+void story_restart(struct world *w)
+{
+    process_start(w, 0);
+    story_until(w, story_owner(w, 0) != NULL);
+}
+
 void story_regroup(struct world *w)
 {
     int generation = w->broker.generation;

@@ -58,6 +58,8 @@ const struct committed *story_committed(struct world *world, int level,
 
 /* Kills the first process. Its next life begins when the group no longer expects the old one. */
 void story_crash(struct world *world);
+/* Starts the first process again. Returns when lane 0 has its owner. */
+void story_restart(struct world *world);
 
 /* Returns the sum of a counter over all lives. */
 uint64_t story_sum(const struct world *world, size_t counter);

@@ -56,6 +56,15 @@ static inline const char *name_of(struct world *w, int n)
     return name;
 }
 
+/* Empties the schedule topic of lane 0, with all that is committed of it. */
+static inline void recreate_schedule(struct world *w)
+{
+    story_cut_log(w, &w->broker.logs[TOPIC_SCHEDULE][0], 0);
+    w->broker.committed[TOPIC_SCHEDULE][0] = NULL;
+    w->schedule_n++;
+    w->recreated_ok = true;
+}
+
 static inline struct log *story_cancels(struct world *w)
 {
     return &w->broker.logs[TOPIC_CANCELS][0];
