@@ -82,8 +82,7 @@ struct lane_cancels {
 
     /* Cancels that may turn out to be unmatched (unmatched.h). */
     struct cancel_names names;
-    int64_t
-        dead_below; /* those whose place is below die when they were reported. INT64_MIN: none */
+    int64_t dead_below; /* a place: those below die when they were reported. INT64_MIN: none */
 
     /* The topic of cancels, as far as known. */
     int64_t log_start, log_end;

@@ -133,12 +133,13 @@ static const struct sentence sentences[NOTICE_KINDS] = {
                                 "cannot read the paused and limited targets, lanes open without "
                                 "them: allow Read on the topic of control, or run 'delaybridge "
                                 "check'"},
-    [NOTICE_LOG_CUT] = {LOG_ERROR, TOPIC | LANE | OFFSET | CANCELS,
-                        "schedule topic has lost its records from this offset on and has new ones, "
-                        "reading continues there: send lost requests again"},
+    [NOTICE_LOG_CUT] =
+        {LOG_ERROR, TOPIC | LANE | OFFSET | CANCELS,
+         "schedule topic has lost its records from this offset on, reading continues "
+         "there: have producers send the lost requests again"},
     [NOTICE_LOG_REPLACED] = {LOG_WARN, TOPIC | LANE | CANCELS,
-                             "schedule topic was recreated or is a copy, its older cancels void "
-                             "older requests only"},
+                             "schedule topic was recreated, copied or truncated, its older cancels "
+                             "void older requests only"},
 };
 
 /* Of NOTICE_DEAD_LETTERED, which comes before the dead letter is written. */

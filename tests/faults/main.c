@@ -241,7 +241,7 @@ static bool is_to_be_repeated(struct tally *t, const struct child *child, int st
     if (child->tries == TRIES || !(unasked || lost_memory(t, child)))
         return false;
     t->again += !unasked;
-    say(t, child, unasked ? "nobody asked, is run again" : "lost memory, is run again");
+    say(t, child, unasked ? "met no request, is run again" : "lost memory, is run again");
     return true;
 }
 
