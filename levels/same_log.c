@@ -111,7 +111,7 @@ static void prove(struct same_log *s)
     }
 }
 
-void same_log_begin(struct same_log *s, int64_t start, int64_t end)
+void same_log_begin(struct same_log *s, int64_t start, int64_t end, int64_t next)
 {
     s->start = start;
     s->end = s->high = end > start ? end : start;
@@ -121,7 +121,7 @@ void same_log_begin(struct same_log *s, int64_t start, int64_t end)
         settle(s, LOG_IS_SAME, 0);
         return;
     }
-    s->parted = newest(s)->offset >= end;
+    s->parted = newest(s)->offset >= end || next > end;
     prove(s);
 }
 

@@ -6,7 +6,7 @@
    If none is there, and another record at their offsets is as old as they are, it is another log.
 
      same_log_note(s, witness)            for each cancel, while they are read
-     same_log_begin(s, start, end)        ends of the log
+     same_log_begin(s, start, end, next)  ends of the log, and how far it was read
      while same_log_wants(s, &from, &to)  reads [from, to) of the log:
          same_log_saw(s, record)          each record, in order; the first one counts
          same_log_read(s)                 all was read
@@ -53,7 +53,7 @@ struct same_log {
     /* The search. */
     enum log_look look;
     bool seen, matches; /* the look has found a record; it is the witness */
-    bool parted;        /* no newest witness: the log ends below it, or has a newer record there */
+    bool parted; /* the log is shorter, or has a record up to the newest witness that is new */
     int64_t start, end;
     int64_t low, high; /* the first new offset is in [low, high] */
     int64_t from;      /* of the look */
@@ -80,8 +80,9 @@ void same_log_note(struct same_log *s, const struct log_witness *witness);
 /* A new era of the log begins at this offset: forgets the witnesses from there on. */
 void same_log_cut(struct same_log *s, int64_t at);
 
-/* Begins a search. end: the first offset that cannot be read yet. */
-void same_log_begin(struct same_log *s, int64_t start, int64_t end);
+/* Begins a search. end: the first offset that cannot be read yet. next: all offsets below it were
+   read before. If it is above the end, the log is shorter than it was. */
+void same_log_begin(struct same_log *s, int64_t start, int64_t end, int64_t next);
 
 /* Returns false if the verdict is known. Otherwise the caller reads [*from, *to), which is not
    empty. */

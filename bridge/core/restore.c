@@ -253,7 +253,7 @@ static void recognize_schedule(struct bridge *b, int lane, const struct log_ends
     const struct log_ends *schedule = &ends[SLOT_SCHEDULE];
     l->requests_start = schedule->start;
     l->requests_end = schedule->stable_end;
-    same_log_begin(&l->same_log, schedule->start, schedule->stable_end);
+    same_log_begin(&l->same_log, schedule->start, schedule->stable_end, l->start_offset);
     if (has_strange_records(b, lane, ends, whole)) {
         l->same_log.at = schedule->stable_end;
         write_cut(b, lane);

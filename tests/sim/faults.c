@@ -261,14 +261,14 @@ static void cut(struct world *w, struct process *nobody, void *arg, int64_t n)
 }
 
 /* Events and retries are compared by offsets, unreadable records have no timestamps, and a
-   trimmed log may have no witness. */
+   trimmed log or a gap may hide the witness. */
 static void choose_cuts(struct world *w, int64_t faults_ms)
 {
     enum { CUT_SEEDS = 0x637574 };
     struct rng rng = rng_of(w->seed ^ CUT_SEEDS);
     const struct faults *faults = w->faults;
     bool differs = w->setup.events != 0 || w->setup.retries || w->setup.skip_unreadable ||
-                   faults->every_ms[GREAT_TRUNCATE] > 0;
+                   faults->every_ms[GREAT_TRUNCATE] > 0 || faults->every_ms[GREAT_GAP] > 0;
     if (w->without_cancels || differs || w->setup.is_calm || !rng_chance(&rng, 2500))
         return;
     w->setup.cuts = true;
