@@ -12,32 +12,41 @@ enum { ASK_MS = 1000, ASK_TRIES = 5, ASK_PAUSE_MS = 200, LOG_AGAIN_MS = 1000 };
 enum { OUTSIDE_LOOK_MS = 10 * 1000, OUTSIDE_LOOKS = 3 }; /* a line each 30 s */
 enum { JOIN_MS = 1000, REJOIN_MS = 1000, LEAVE_MS = 2000, LEAVE_STEP_MS = 5 };
 
-static rd_kafka_topic_partition_list_t *all_slots(const struct group *g, const int *lanes, int n)
+/* Lists the partitions of all slots, lane by lane, and then those with the witnesses. */
+static rd_kafka_topic_partition_list_t *list_lanes(const struct group *g, const int *lanes, int n)
 {
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(n * g->config.slots);
+    rd_kafka_topic_partition_list_t *list =
+        rd_kafka_topic_partition_list_new(n * (g->config.slots + 1));
     for (int i = 0; i < n; i++) {
         for (int slot = 0; slot < g->config.slots; slot++)
             rd_kafka_topic_partition_list_add(list, g->config.topics[slot], lanes[i]);
     }
+    for (int i = 0; i < n; i++)
+        rd_kafka_topic_partition_list_add(list, g->config.topics[g->config.slots], lanes[i]);
     return list;
 }
 
-/* Reads committed offsets. The error of one partition fails the whole list: otherwise that
-   partition would look like one without a commit. */
+/* Reads committed offsets. The error of one slot fails the whole list: otherwise that partition
+   would look like one without a commit. */
 static rd_kafka_resp_err_t ask_committed(const struct group *g,
                                          rd_kafka_topic_partition_list_t *list)
 {
     rd_kafka_resp_err_t err = rd_kafka_committed(g->rk, list, ASK_MS);
     for (int i = 0; err == 0 && i < list->cnt; i++)
-        err = list->elems[i].err;
+        err = has_witnesses(g, &list->elems[i]) ? 0 : list->elems[i].err;
     return err;
 }
 
 static struct start *starts_of(const struct group *g, const rd_kafka_topic_partition_list_t *list)
 {
-    struct start *starts = calloc((size_t)list->cnt + 1, sizeof *starts);
+    struct start *starts = calloc((size_t)list->cnt + 1, sizeof *starts), *schedule = starts;
     for (int i = 0; starts != NULL && i < list->cnt; i++) {
         const rd_kafka_topic_partition_t *p = &list->elems[i];
+        if (has_witnesses(g, p)) {
+            schedule->witnesses = bytes_of(p->metadata, p->metadata_size);
+            schedule += g->config.slots;
+            continue;
+        }
         starts[i].offset = p->offset < 0 ? WINDOW_UNSET : p->offset;
         starts[i].text = bytes_of(p->metadata, p->metadata_size);
         starts[i].kept = g->kept;
@@ -56,7 +65,7 @@ static void keep_member(struct group *g)
 
 static bool gain(struct group *g, const int *lanes, int n, int tries_max)
 {
-    rd_kafka_topic_partition_list_t *list = all_slots(g, lanes, n);
+    rd_kafka_topic_partition_list_t *list = list_lanes(g, lanes, n);
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__TIMED_OUT;
     struct start *starts = NULL;
     for (int tries = 0; starts == NULL && tries < tries_max; tries++) {

@@ -21,7 +21,9 @@
 struct group;
 
 struct group_config {
-    const char *const *topics; /* by slot, borrowed; [0] is subscribed to */
+    /* By slot, borrowed; [0] is subscribed to. [slots] is the topic of cancels, with the witnesses
+       of each lane as metadata (port.h). */
+    const char *const *topics;
     int slots, lanes;
     bool transient; /* the group.instance.id in conf is unique to this process */
     struct wakeup *wakeup;
@@ -60,6 +62,10 @@ void group_poll(struct group *group);
 rd_kafka_topic_partition_list_t *group_offsets(const struct group *group,
                                                const struct progress *progress, size_t n);
 rd_kafka_consumer_group_metadata_t *group_identity(const struct group *group);
+
+/* Commits without witnesses for some time. While their topic is missing, each commit with them
+   fails as a whole. */
+void group_omit_witnesses(struct group *group, int64_t for_ms);
 
 /* Gives up the owned lanes (lost), to read them again from the committed offsets. Call group_regain
    when every forwarded record is decided and no open transaction holds the offsets. */

@@ -11,7 +11,7 @@
    one offset. */
 enum { COMMIT_BYTES_MAX = 512 * 1024, OFFSET_BYTES = 192, INITIAL_OFFSETS_MAX = 2048 };
 
-enum { INITIAL_MS = 2000 };
+enum { INITIAL_MS = 2000, OMIT_MS = 60 * 1000 };
 
 static rd_kafka_resp_err_t first_error(rd_kafka_resp_err_t err,
                                        const rd_kafka_topic_partition_list_t *list)
@@ -42,6 +42,8 @@ static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
     struct group *g = rd_kafka_opaque(rk);
     g->commits_out--;
     err = first_error(err, list);
+    if (err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+        group_omit_witnesses(g, OMIT_MS);
     if (err != 0)
         log_warn(
             "commit failed, trying again, a crash now repeats deliveries: run 'delaybridge check'",
@@ -54,17 +56,32 @@ static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
 
 /* Adds an offset with its metadata. Returns false if memory for the metadata is lacking. The bare
    offset is still correct, but does not name the records that are done above it. */
-static bool add_offset(const struct group *g, rd_kafka_topic_partition_list_t *list,
-                       const struct progress *progress)
+static bool add_offset(rd_kafka_topic_partition_t *p, int64_t offset, const char *text, size_t len)
 {
-    rd_kafka_topic_partition_t *p = rd_kafka_topic_partition_list_add(
-        list, g->config.topics[progress->queue.slot], progress->queue.lane);
-    p->offset = progress->base;
-    p->metadata = malloc(progress->text_len);
-    p->metadata_size = p->metadata == NULL ? 0 : progress->text_len;
+    p->offset = offset;
+    p->metadata = malloc(len);
+    p->metadata_size = p->metadata == NULL ? 0 : len;
     if (p->metadata != NULL)
-        memcpy(p->metadata, progress->text, progress->text_len);
+        memcpy(p->metadata, text, len);
     return p->metadata != NULL;
+}
+
+static bool add_progress(const struct group *g, rd_kafka_topic_partition_list_t *list,
+                         const struct progress *progress)
+{
+    const char *const *topics = g->config.topics;
+    int slot = progress->queue.slot, lane = progress->queue.lane;
+    bool whole = add_offset(rd_kafka_topic_partition_list_add(list, topics[slot], lane),
+                            progress->base, progress->text, progress->text_len);
+    if (progress->witnesses_len > 0 && clock_mono_ms() >= g->omit_until_mono_ms)
+        whole &= add_offset(rd_kafka_topic_partition_list_add(list, topics[g->config.slots], lane),
+                            progress->cancels_end, progress->witnesses, progress->witnesses_len);
+    return whole;
+}
+
+static size_t wire_bytes(const struct progress *progress)
+{
+    return progress->text_len + progress->witnesses_len + (size_t)2 * OFFSET_BYTES;
 }
 
 /* Adds as many offsets as one request may hold. Returns how many. */
@@ -72,11 +89,16 @@ static size_t fill_request(const struct group *g, rd_kafka_topic_partition_list_
                            const struct progress *progress, size_t n)
 {
     size_t bytes = 0, i = 0;
-    for (; i < n && bytes + progress[i].text_len + OFFSET_BYTES <= COMMIT_BYTES_MAX; i++) {
-        (void)add_offset(g, list, &progress[i]);
-        bytes += progress[i].text_len + OFFSET_BYTES;
+    for (; i < n && bytes + wire_bytes(&progress[i]) <= COMMIT_BYTES_MAX; i++) {
+        (void)add_progress(g, list, &progress[i]);
+        bytes += wire_bytes(&progress[i]);
     }
     return i;
+}
+
+void group_omit_witnesses(struct group *g, int64_t for_ms)
+{
+    g->omit_until_mono_ms = clock_mono_ms() + for_ms;
 }
 
 rd_kafka_topic_partition_list_t *group_offsets(const struct group *g,
@@ -87,7 +109,7 @@ rd_kafka_topic_partition_list_t *group_offsets(const struct group *g,
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)n);
     bool whole = true;
     for (size_t i = 0; i < n; i++)
-        whole &= add_offset(g, list, &progress[i]);
+        whole &= add_progress(g, list, &progress[i]);
     if (whole)
         return list;
     rd_kafka_topic_partition_list_destroy(list);

@@ -23,9 +23,16 @@ struct group {
     int64_t logged_mono_ms;                     /* last log line about unknown offsets */
     int64_t looked_mono_ms;                     /* last look for log_outside */
     int outside_looks;                          /* looks in a row that found no membership */
+    int64_t omit_until_mono_ms;                 /* no witnesses are committed before this time */
     bool rejoin;                                /* leave and join at the next poll */
     bool fenced; /* the client has a fatal error and delivers nothing */
     bool closed;
 };
+
+/* Returns whether the partition has the witnesses of a lane. */
+static inline bool has_witnesses(const struct group *g, const rd_kafka_topic_partition_t *p)
+{
+    return strcmp(p->topic, g->config.topics[g->config.slots]) == 0;
+}
 
 #endif

@@ -49,10 +49,12 @@ struct producer_config {
     /* The log of a level partition now begins at low. */
     void (*trimmed)(void *ctx, const char *topic, int partition, int64_t low);
     /* NULL: at least once. At most PRODUCER_ID_MAX - 3 bytes: the ids of further clients end in
-       ":2" to ":5". With an id, producer_reports also calls the five functions below. */
+       ":2" to ":5". With an id, producer_reports also calls the six functions below. */
     const char *transactional_id;
     bool id_lasts; /* the next process has the same id */
     void (*committed)(void *ctx, uint64_t seq);
+    /* A topic of the offsets does not exist; `aborted` follows. */
+    void (*offsets_refused)(void *ctx);
     /* The transaction failed; answer with producer_abort. */
     void (*aborted)(void *ctx, enum abort_cause cause, const char *why);
     /* Ends producer_abort: the next transaction can begin. */

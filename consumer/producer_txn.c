@@ -116,6 +116,8 @@ static void serve_sent(struct producer *p, const struct outcome *outcome)
     struct producer_txn *t = &p->txn;
     t->sending = false;
     t->stays |= atomic_load(&current(p)->offsets_tainted);
+    if (outcome->err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+        p->config.offsets_refused(p->config.ctx);
     if (outcome->err != 0)
         producer_txn_fail(p, outcome->err, outcome->why);
     else if (t->finishing)

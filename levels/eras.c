@@ -14,8 +14,7 @@ static const struct era *newest(const struct eras *eras)
     return &eras->eras[eras->n - 1];
 }
 
-/* Numbers are compared modulo 256. */
-static bool is_above(uint8_t number, uint8_t other)
+bool eras_is_above(uint8_t number, uint8_t other)
 {
     return number != other && (uint8_t)(number - other) < 128;
 }
@@ -24,7 +23,7 @@ static bool is_above(uint8_t number, uint8_t other)
 static size_t index_of(const struct eras *eras, uint8_t number)
 {
     size_t i = eras->n - 1;
-    while (i > 0 && is_above(eras->eras[i].number, number))
+    while (i > 0 && eras_is_above(eras->eras[i].number, number))
         i--;
     return i;
 }
@@ -52,7 +51,7 @@ int64_t eras_place(const struct eras *eras, uint8_t era, int64_t offset)
 
 int64_t eras_note(struct eras *eras, uint8_t era, int64_t offset)
 {
-    if (!eras->known || (eras->n == 1 && is_above(era, eras->eras[0].number)))
+    if (!eras->known || (eras->n == 1 && eras_is_above(era, eras->eras[0].number)))
         eras->eras[0].number = era;
     eras->known = true;
     int64_t place = eras_place(eras, era, offset);
@@ -80,7 +79,7 @@ bool eras_begin(struct eras *eras, uint8_t number, int64_t at)
 {
     if (!eras->known)
         eras->eras[0].number = (uint8_t)(number - 1);
-    if (!is_above(number, newest(eras)->number))
+    if (!eras_is_above(number, newest(eras)->number))
         return false;
     eras->known = true;
     if (eras->n == ERAS_MAX)

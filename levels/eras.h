@@ -58,6 +58,9 @@ int64_t eras_note(struct eras *eras, uint8_t era, int64_t offset);
 /* Returns the offset that has this place; -1 if its era is no longer kept. */
 int64_t eras_offset(const struct eras *eras, int64_t place);
 
+/* Returns whether the number is of a later era than the other. */
+bool eras_is_above(uint8_t number, uint8_t other);
+
 /* Returns the number for the next era. */
 uint8_t eras_next(const struct eras *eras);
 

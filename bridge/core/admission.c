@@ -50,6 +50,22 @@ static struct record *take_head(struct queue *q)
     return record;
 }
 
+/* The next owner recognizes the schedule topic by it. */
+static void note_witness(struct bridge *b, const struct queue *q)
+{
+    struct lane_cancels *l = &b->lanes[q->id.lane].cancels;
+    const struct record *record = q->head;
+    const struct log_witness *newest = same_log_newest(&l->same_log);
+    if (!b->cancels.is_on || (newest != NULL && record->offset <= newest->offset))
+        return;
+    struct log_witness witness = {.offset = record->offset,
+                                  .timestamp_ms = record->timestamp_ms,
+                                  .era = eras_of(&l->eras, record->offset),
+                                  .is_record = true,
+                                  .checksum = (uint32_t)record_checksum(record)};
+    same_log_note(&l->same_log, &witness, b->now.wall_ms);
+}
+
 /* A request while it is judged. */
 struct intake {
     struct stamp stamp;
@@ -187,6 +203,7 @@ static bool is_misplaced(const struct bridge *b, const struct queue *q)
    voids older requests, and becomes a dead letter. */
 static bool admit_request(struct bridge *b, struct queue *q)
 {
+    note_witness(b, q);
     struct intake in = {.entry = NULL};
     enum code code = request_parse(&b->config.rules, (uint32_t)q->id.lane, q->head, b->now.wall_ms,
                                    &in.stamp, &in.why);

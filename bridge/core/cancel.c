@@ -41,9 +41,6 @@ enum code cancel_apply(struct bridge *b, struct queue *q, const struct stamp *st
     struct lane_cancels *l = &b->lanes[q->id.lane].cancels;
     int64_t place = eras_note(&l->eras, stamp->origin_era, q->head->offset);
     enum cancel_room room = cancel_table_put(b, q->id.lane, print, place);
-    if (room == CANCEL_ROOM)
-        same_log_note(&l->same_log,
-                      &(struct log_witness){q->head->offset, stamp->timestamp_ms, print});
     return room == CANCEL_ROOM ? CODE_OK : refuse_cancel(b, room, why);
 }
 

@@ -64,7 +64,6 @@ void cancel_table_open(struct bridge *b, int lane, int64_t first)
     l->log_next = l->sealed_next = 0;
     l->requests_next = -1;
     l->trim_below = 0;
-    same_log_init(&l->same_log);
     eras_init(&l->eras);
     seals_forget(&l->seals);
     force_marks_forget(&b->lanes[lane].force);

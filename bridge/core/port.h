@@ -32,6 +32,7 @@
 #include "levels/code.h"
 #include "levels/envelope.h"
 #include "levels/record.h"
+#include "levels/same_log.h"
 #include "levels/topic_name.h"
 #include "levels/window.h"
 
@@ -130,6 +131,11 @@ struct progress {
     int64_t base;
     size_t text_len;
     char text[WINDOW_TEXT_MAX + 1];
+    /* Slot 0, with cancels: some records of it that were read (same_log.h). They are committed with
+       it, as metadata of its partition of the topic of cancels, whose known end is cancels_end. */
+    size_t witnesses_len; /* 0: none */
+    char witnesses[SAME_LOG_TEXT_MAX + 1];
+    int64_t cancels_end;
 };
 
 /* A fact that operators need. The port logs it, and limits how often. The comment of a kind lists
@@ -189,10 +195,11 @@ struct notice {
 
 /* The committed position of one queue, when its lane is assigned. */
 struct start {
-    int64_t offset;    /* WINDOW_UNSET: nothing was ever committed */
-    struct bytes text; /* the commit metadata; empty: none */
-    bool fresh;        /* the group had no offset, so windows of earlier assignments are void */
-    bool missing;      /* the topic does not exist; has the effect of bridge_topic_missing */
+    int64_t offset;         /* WINDOW_UNSET: nothing was ever committed */
+    struct bytes text;      /* the commit metadata; empty: none */
+    struct bytes witnesses; /* slot 0 only: as in struct progress; empty: none */
+    bool fresh;   /* the group had no offset, so windows of earlier assignments are void */
+    bool missing; /* the topic does not exist; has the effect of bridge_topic_missing */
     /* Slot 0 only: the member kept its generation since it lost the lane, as after port.abort. So
        no other owner can have written cancels. */
     bool kept;

@@ -17,6 +17,18 @@ void progress_touch(struct bridge *b, bool all)
     }
 }
 
+static void collect_witnesses(const struct bridge *b, const struct queue *q, struct progress *p)
+{
+    const struct lane_cancels *l = &b->lanes[q->id.lane].cancels;
+    p->witnesses_len = 0;
+    if (!b->cancels.is_on || !queue_is_schedule(q))
+        return;
+    p->cancels_end = l->log_end;
+    size_t len = same_log_encode(&l->same_log, bytes_of(p->text, p->text_len), p->witnesses);
+    bool fits = b->config.commit_text_max == 0 || len <= b->config.commit_text_max;
+    p->witnesses_len = fits ? len : 0;
+}
+
 size_t progress_collect(struct bridge *b)
 {
     size_t n = 0;
@@ -28,6 +40,7 @@ size_t progress_collect(struct bridge *b)
         p->queue = q->id;
         p->base = q->window.base;
         p->text_len = window_encode_within(&q->window, b->config.commit_text_max, p->text);
+        collect_witnesses(b, q, p);
         q->changes_sent = q->changes;
         q->base_sent = q->window.base;
     }

@@ -78,8 +78,13 @@ void restore_begin(struct bridge *b, int lane, const struct start *start)
     if (l->id >= 0 && l->complete && start->kept)
         return;
     unmatched_forget(b, lane);
-    if (l->id < 0)
+    if (l->id < 0) {
+        same_log_init(&l->same_log);
         cancel_table_open(b, lane, start->offset > 0 ? start->offset : 0);
+    }
+    if (txn_voids_lost_work(b)) /* another owner may have read on from the committed base */
+        same_log_forget(&l->same_log, true);
+    same_log_decode(&l->same_log, start->text, start->witnesses);
     for (int slot = 0; slot < b->queues_per_lane; slot++)
         l->passed[slot] = -1; /* a topic may be another one, with a smaller base */
     l->fresh = start->fresh || start->offset == WINDOW_UNSET;
@@ -253,6 +258,10 @@ static void recognize_schedule(struct bridge *b, int lane, const struct log_ends
     const struct log_ends *schedule = &ends[SLOT_SCHEDULE];
     l->requests_start = schedule->start;
     l->requests_end = schedule->stable_end;
+    same_log_sift(&l->same_log, &l->eras);
+    const struct log_witness *newest = same_log_newest(&l->same_log);
+    if (newest != NULL) /* all records that name its era may be deleted */
+        (void)eras_note(&l->eras, newest->era, newest->offset);
     same_log_begin(&l->same_log, schedule->start, schedule->stable_end, l->start_offset);
     if (has_strange_records(b, lane, ends, whole)) {
         l->same_log.at = schedule->stable_end;
@@ -270,6 +279,7 @@ static void read_log(struct bridge *b, int lane, const struct log_ends *log)
     bool is_recreated = l->log_next > log->end;
     bool lacks_records = l->log_next > 0 && l->log_next < log->start; /* perhaps a cut */
     if (is_recreated || lacks_records) {
+        same_log_forget(&l->same_log, false); /* they may be from before the cut */
         cancel_table_close(b, lane);
         cancel_table_open(b, lane, l->start_offset > 0 ? l->start_offset : 0);
     }
@@ -331,7 +341,7 @@ void restore_begin_era(struct bridge *b, int lane, uint8_t era, int64_t at)
     struct lane_cancels *l = &b->lanes[lane].cancels;
     if (!eras_begin(&l->eras, era, at))
         return;
-    same_log_cut(&l->same_log, at);
+    same_log_sift(&l->same_log, &l->eras);
     if (l->requests_next > at)
         l->requests_next = at;
 }

@@ -17,7 +17,11 @@ static void apply_entry(struct bridge *b, int lane, const struct record *record,
     force_marks_note(&b->lanes[lane].force, place, entry->in_force_ms);
     if (eras_of(&l->eras, entry->offset) == entry->era)
         same_log_note(&l->same_log,
-                      &(struct log_witness){entry->offset, entry->timestamp_ms, print});
+                      &(struct log_witness){.offset = entry->offset,
+                                            .timestamp_ms = entry->timestamp_ms,
+                                            .era = entry->era,
+                                            .print = print},
+                      entry->in_force_ms);
 }
 
 static void notice_ignored(struct bridge *b, int lane, const struct record *record,
@@ -91,7 +95,9 @@ static struct bytes id_of(const struct record *record)
 /* The name alone decides, since another configuration may refuse the record now. */
 static void look_at_record(struct bridge *b, int lane, const struct record *record)
 {
-    struct log_record seen = {.offset = record->offset, .timestamp_ms = record->timestamp_ms};
+    struct log_record seen = {.offset = record->offset,
+                              .timestamp_ms = record->timestamp_ms,
+                              .checksum = (uint32_t)record_checksum(record)};
     enum cancel_kind kind;
     struct bytes name = cancel_name(record->key, id_of(record), &kind);
     seen.names = !bytes_is_null(name);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-enum { SETTLE_STEP_MS = 10, TOPICS_MS = 500, TOPICS_AGAIN_MS = 5000 };
+enum { SETTLE_STEP_MS = 10, TOPICS_MS = 500, TOPICS_AGAIN_MS = 5000, OMIT_MS = 600 * 1000 };
 
 struct now worker_now(const struct worker *w)
 {
@@ -33,6 +33,12 @@ static void on_transaction_committed(void *ctx, uint64_t seq)
 static void on_transaction_aborted(void *ctx, enum abort_cause cause, const char *why)
 {
     bridge_aborted(((struct worker *)ctx)->bridge, cause, why);
+}
+
+/* Each try costs all lanes ten seconds. */
+static void on_offsets_refused(void *ctx)
+{
+    group_omit_witnesses(((struct worker *)ctx)->group, OMIT_MS);
 }
 
 static void on_restarted(void *ctx)
@@ -343,6 +349,7 @@ struct producer_config worker_producer_config(struct worker *w)
                                         w->config.config->exactly_once ? w->transactional_id : NULL,
                                     .id_lasts = !w->transient,
                                     .committed = on_transaction_committed,
+                                    .offsets_refused = on_offsets_refused,
                                     .aborted = on_transaction_aborted,
                                     .restarted = on_restarted,
                                     .leaders_doubted = on_leaders_doubted,

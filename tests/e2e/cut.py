@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The schedule topic loses the tail of its log, by a disk that was restored or by an unclean election. The tail has the
-newest cancels, which are in force. Producers then write new records with the offsets of the lost ones."""
+newest cancels, which are in force, or requests of lanes without cancels. Producers then write new records with the offsets
+of the lost ones."""
 from __future__ import annotations
 
 import os
@@ -23,12 +24,12 @@ from stage import TARGETS, Stage, both_modes, judge, require
 from versions import until
 
 BATCH = struct.Struct(">qi")  # base offset, length of the rest
-CANCELLED, CUT = 20, 3        # cancels of each lane, a batch each, and lost ones.
+CANCELLED, CUT = 20, 3        # cancels of a lane, a batch each, and lost ones. Other lanes have requests instead.
 # New requests of each lane before the bridge starts. Its log then ends at the cut, below the committed offset, or above it.
 GROWN = {"not grown": 0, "grown within the cut": 1, "grown beyond the cut": 2 * CUT + 2}
-LANES = len(GROWN)
+LANES = 2 * len(GROWN)        # the first half with cancels
 LATER = CUT + 1               # new requests of each lane after the bridge has started
-WAIT_MS, SOON_MS = 40_000, 5000
+WAIT_MS, SOON_MS, LATE_MS = 40_000, 5000, 3_600_000
 RESTORED_S = 9                # until each lane has queried the end of its log twice
 LEADER = 3                    # of the schedule topic; SECOND follows, and broker 1 has all other topics
 
@@ -50,20 +51,29 @@ def ends_of(stage: Stage) -> list[int] | None:
     return [ends[stage.schedule, lane] for lane in range(LANES)]
 
 
+def has_cancels(request: Request) -> bool:
+    return request.partition < len(GROWN)
+
+
 def cancel_all(stage: Stage, config: Path, before_tail: Callable[[Stage], None]) -> list[Request]:
-    """Returns requests that wait in levels, and whose cancels are in force. The tail of each lane has the last cancels."""
+    """Returns requests that wait in levels, and whose cancels are in force. The tail of a lane has the last cancels. In a lane
+    without cancels it has requests that are due after the scenario."""
     bridge = stage.bridge(config)
-    due = now_ms() + WAIT_MS
-    void = send_all(stage, (due_at(keys_of(lane)[n], due) for n in range(CANCELLED) for lane in range(LANES)))
+    due, late = now_ms() + WAIT_MS, now_ms() + LATE_MS
+    first = send_all(stage, (due_at(keys_of(lane)[n], due if lane < len(GROWN) else late)
+                             for n in range(CANCELLED) for lane in range(LANES)))
     stage.admin.wait("all requests in levels", lambda: taken(stage, config))
-    for n, request in enumerate(void):
-        if n == len(void) - CUT * LANES:
+    for n, request in enumerate(first):
+        if n == len(first) - CUT * LANES:
             before_tail(stage)
-        cancel(stage, request.key or b"")
+        if has_cancels(request):
+            cancel(stage, request.key or b"")
+        else:
+            send_all(stage, [due_at(request.key or b"", late)])
     stage.admin.wait("all cancels in force", lambda: taken(stage, config))
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
     require(now_ms() < due, f"the bridge ended {now_ms() - due} ms after the due time")
-    return void
+    return [request for request in first if has_cancels(request)]
 
 
 def cut_topic(stage: Stage) -> None:
@@ -91,7 +101,7 @@ def send_again(stage: Stage, counts: list[int]) -> list[Request]:
 def faults(stage: Stage, what: str, requests: list[Request], wanted: bool) -> list[str]:
     """Returns a line for each lane of which some of these requests came out against the contract, or did not come out."""
     found = []
-    for lane, name in enumerate(GROWN):
+    for lane, name in enumerate([*GROWN, *(f"{name}, without cancels" for name in GROWN)]):
         own = [r for r in requests if r.partition == lane]
         if wrong := [r.offset for r in own if came(stage, r) != wanted]:
             found.append(f"{len(wrong)} of {len(own)} {what}, log {name}: offsets {wrong[0]} to {wrong[-1]}")
@@ -104,7 +114,7 @@ def lose_tail(stage: Stage, config: Path, before_tail: Callable[[Stage], None], 
     now = until("the ends of the logs are known", lambda: ends_of(stage))
     require(ends and now == [end - CUT for end in ends], f"the logs ended at {ends}, and after the cut at {now}")
     stage.sender = Sender(stage.kafka.bootstrap, stage.schedule)  # the idempotent one before has lost batches
-    before = send_again(stage, list(GROWN.values()))
+    before = send_again(stage, [*GROWN.values(), *GROWN.values()])
     bridge = stage.bridge(config, "second")
     time.sleep(RESTORED_S)
     after = send_again(stage, [LATER] * LANES)

@@ -15,7 +15,7 @@ rd_kafka_resp_err_t __real_rd_kafka_subscribe(rd_kafka_t *rk,
 rd_kafka_resp_err_t __wrap_rd_kafka_subscribe(rd_kafka_t *rk,
                                               const rd_kafka_topic_partition_list_t *topics);
 
-static const char *const topics[SLOTS] = {"schedule", "schedule.1s"};
+static const char *const topics[SLOTS + 1] = {"schedule", "schedule.1s", "schedule.cancelled"};
 static int subscriptions_to_fail, subscriptions_failed;
 static int gained_n, lost_n;
 

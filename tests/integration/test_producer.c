@@ -103,6 +103,7 @@ static void open_stage_of(struct stage *stage, bool id_lasts)
                                      .committed = on_committed,
                                      .aborted = on_aborted,
                                      .restarted = on_restarted,
+                                     .offsets_refused = on_leaders_doubted,
                                      .leaders_doubted = on_leaders_doubted,
                                      .apart_restarted = on_apart_restarted,
                                      .ctx = &stage->heard};

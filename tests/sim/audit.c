@@ -22,7 +22,8 @@ void oracle_claim(struct process *p, const struct progress *progress)
         world_fail(w, "p%d commits %d/%d, which is not its own", p->id, q.slot, q.lane);
     if (w->missing[topic])
         world_fail(w, "p%d commits %d/%d, whose topic is gone", p->id, q.slot, q.lane);
-    if (log->cuts > 0 && counter_read(&p->stats.lanes_restoring) > 0)
+    bool is_fenced = p->generation != w->broker.generation;
+    if (log->cuts > 0 && (counter_read(&p->stats.lanes_restoring) > 0 || is_fenced))
         return; /* of the log before the cut, which it may not have found yet */
     if (progress->base < 0 || progress->base > log->end)
         world_fail(w, "p%d commits %d/%d at %lld, but the log ends at %lld", p->id, q.slot, q.lane,

@@ -54,7 +54,7 @@ struct log {
 /* A committed offset and text of one partition. It never changes. */
 struct committed {
     int64_t base;
-    struct bytes text;
+    struct bytes text, witnesses;
     const uint8_t *bits; /* bit i of byte b: base + 8 b + i is done */
     size_t bits_n;       /* bytes */
     int life, epoch;     /* of the committing process and of its lane */

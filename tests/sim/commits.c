@@ -260,14 +260,15 @@ static struct commit *commit_of(struct process *p, const struct progress *progre
         struct queue_id q = from->queue;
         struct committed *to = arena_take(&w->arena, sizeof *to);
         trace(w, p, "  %d/%d base %lld %s", q.slot, q.lane, (long long)from->base, from->text);
-        *to =
-            (struct committed){.base = from->base,
-                               .text = arena_copy(&w->arena, bytes_of(from->text, from->text_len)),
-                               .life = p->life,
-                               .epoch = p->lanes[q.lane].epoch,
-                               .sent_step = w->step,
-                               .cuts = w->broker.logs[p->topic_of_slot[q.slot]][q.lane].cuts,
-                               .restores = counter_read(&p->stats.lanes_restoring) > 0};
+        *to = (struct committed){
+            .base = from->base,
+            .text = arena_copy(&w->arena, bytes_of(from->text, from->text_len)),
+            .witnesses = arena_copy(&w->arena, bytes_of(from->witnesses, from->witnesses_len)),
+            .life = p->life,
+            .epoch = p->lanes[q.lane].epoch,
+            .sent_step = w->step,
+            .cuts = w->broker.logs[p->topic_of_slot[q.slot]][q.lane].cuts,
+            .restores = counter_read(&p->stats.lanes_restoring) > 0};
         committed_parse(&w->arena, to);
         c->items[i] = (struct offset_item){p->topic_of_slot[q.slot], q.lane, to};
     }

@@ -7,6 +7,9 @@
 #include "tests/sim/operators.h"
 #include "tests/sim/workload.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 enum great {
     GREAT_CRASH,
     GREAT_CRASH_IN_CALL,
@@ -218,8 +221,28 @@ static void quiet(struct world *w, struct process *nobody, void *arg, int64_t n)
     faults_end(w);
 }
 
-/* Finds the offsets of the oldest and newest cancel that have an entry. Returns false if there is
-   none, or if the log cannot be recognized by them. */
+/* Finds the committed records that the log still has. */
+static void find_records(const struct log *log, const struct committed *committed, int64_t *oldest,
+                         int64_t *newest)
+{
+    if (committed == NULL || committed->witnesses.len == 0)
+        return;
+    int64_t offset;
+    uint64_t timestamp;
+    const char *at = strchr(committed->witnesses.data, ' ');
+    for (; at != NULL && sscanf(at, " %*u:%" SCNd64 ":%" SCNx64, &offset, &timestamp) == 2;
+         at = strchr(at + 1, ' ')) {
+        size_t i = log_find(log, offset);
+        if (i == log->n || log->entries[i]->offset != offset ||
+            log->entries[i]->timestamp_ms != (int64_t)timestamp)
+            continue;
+        *oldest = offset < *oldest ? offset : *oldest;
+        *newest = later_of(*newest, offset);
+    }
+}
+
+/* Finds the offsets of the oldest and newest cancel that have an entry, or committed record.
+   Returns false if there is none, or if the log cannot be recognized by them. */
 static bool find_witnesses(struct world *w, int lane, int64_t *oldest, int64_t *newest)
 {
     const struct log *log = &w->broker.logs[TOPIC_SCHEDULE][lane];
@@ -227,6 +250,7 @@ static bool find_witnesses(struct world *w, int lane, int64_t *oldest, int64_t *
     int64_t stable_end = log_stable_end(entries);
     *oldest = INT64_MAX;
     *newest = -1;
+    find_records(log, w->broker.committed[TOPIC_SCHEDULE][lane], oldest, newest);
     for (size_t i = log_find(entries, entries->start); i < entries->n; i++) {
         const struct request *cancel = entries->entries[i]->request;
         if (cancel == NULL || cancel->lost || entries->entries[i]->offset >= stable_end)
@@ -237,7 +261,7 @@ static bool find_witnesses(struct world *w, int lane, int64_t *oldest, int64_t *
     return *newest >= 0 && *oldest >= log->start;
 }
 
-/* All processes die, and the schedule topic of a lane loses its tail: its newest cancel at least,
+/* All processes die, and the schedule topic of a lane loses its tail: its newest witness at least,
    and not the oldest one. */
 static void cut(struct world *w, struct process *nobody, void *arg, int64_t n)
 {
@@ -260,15 +284,16 @@ static void cut(struct world *w, struct process *nobody, void *arg, int64_t n)
     oracle_cut(w, lane, end);
 }
 
-/* Events and retries are compared by offsets, unreadable records have no timestamps, and a
-   trimmed log or a gap may hide the witness. */
+/* Events and retries are compared by offsets. Unreadable records have no timestamps. A trimmed log
+   or a gap may hide the witness. Timestamps are compared with the time at which it was read. */
 static void choose_cuts(struct world *w, int64_t faults_ms)
 {
     enum { CUT_SEEDS = 0x637574 };
     struct rng rng = rng_of(w->seed ^ CUT_SEEDS);
     const struct faults *faults = w->faults;
     bool differs = w->setup.events != 0 || w->setup.retries || w->setup.skip_unreadable ||
-                   faults->every_ms[GREAT_TRUNCATE] > 0 || faults->every_ms[GREAT_GAP] > 0;
+                   faults->every_ms[GREAT_TRUNCATE] > 0 || faults->every_ms[GREAT_GAP] > 0 ||
+                   faults->every_ms[GREAT_CLOCK] > 0;
     if (w->without_cancels || differs || w->setup.is_calm || !rng_chance(&rng, 2500))
         return;
     w->setup.cuts = true;

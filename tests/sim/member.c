@@ -179,7 +179,8 @@ static void open_lane(struct process *p, int lane, enum placing placing, struct 
         int topic = p->topic_of_slot[slot];
         const struct committed *c = w->broker.committed[topic][lane];
         starts[slot] = (struct start){.offset = c ? c->base : WINDOW_UNSET,
-                                      .text = c ? c->text : bytes_text("")};
+                                      .text = c ? c->text : bytes_text(""),
+                                      .witnesses = c ? c->witnesses : bytes_text("")};
         starts[slot].missing = w->missing[topic];
         if (c == NULL && placing != PLACES_UNKNOWN && !w->missing[topic])
             starts[slot] =

@@ -300,6 +300,13 @@
     X(requests_at_offsets_of_lost_ones_are_delivered)                         \
     X(requests_at_offsets_of_lost_ones_are_delivered_exactly_once)            \
     X(a_log_that_grew_past_its_lost_cancels_was_cut)                          \
+    X(a_log_without_cancels_that_was_cut_is_recognized)                       \
+    X(a_log_without_cancels_that_was_cut_is_recognized_exactly_once)          \
+    X(a_cut_is_found_again_until_its_record_is_stored)                        \
+    X(a_cut_whose_record_is_stored_is_found_once)                             \
+    X(a_lane_that_comes_back_finds_no_cut_twice)                              \
+    X(an_owner_that_was_fenced_finds_no_cut_that_the_next_one_has_passed)     \
+    X(a_cut_may_be_below_the_base)                                            \
     X(of_two_cancels_of_a_name_the_newer_one_may_be_cut)                      \
     X(a_cancel_behind_a_cut_voids_older_requests)                             \
     X(a_lane_that_comes_back_finds_the_cut)                                   \

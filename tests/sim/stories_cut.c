@@ -143,6 +143,148 @@ void of_two_cancels_of_a_name_the_newer_one_may_be_cut(struct world *w)
     story_finish(w);
 }
 
+/* There is no cancel, so the committed records alone are witnesses. The first request holds the
+   base of the window back, so the lost ones are done bits. */
+static void cut_without_cancels(struct world *w, int lost, int new_n)
+{
+    struct request *new[100];
+    story_open(w);
+    ask_others(w, 50);
+    story_pass(w, 1000);
+    struct request *held = ask_named(w, "held", NULL, 900);
+    int64_t base = schedule_end(w) - 1;
+    ask_others(w, 50);
+    story_until(w, story_committed(w, -1, 0)->base == base &&
+                       story_committed(w, -1, 0)->bits_n >= 49 / 8);
+    story_crash(w);
+    oracle_cut(w, 0, schedule_end(w) - lost);
+    for (int i = 0; i < new_n; i++)
+        new[i] = ask_named(w, "k", NULL, 2000);
+    story_restart(w);
+    story_until(w, w->notices[NOTICE_LOG_CUT] == 1);
+    story_pass(w, 500);
+    story_crash(w);
+    story_restart(w);
+    story_pass(w, 10000);
+    expect(w, w->notices[NOTICE_LOG_CUT] == 1 && w->notices[NOTICE_BEYOND_END] == 0);
+    expect(w, w->notices[NOTICE_LOG_REPLACED] == 0 && (lost > 50 || held->delivered > 0));
+    story_expect_delivered(w, new, new_n);
+    story_finish(w);
+}
+
+void a_log_without_cancels_that_was_cut_is_recognized(struct world *w)
+{
+    story_begin_cancels(w);
+    cut_without_cancels(w, 20, 90);
+}
+
+void a_log_without_cancels_that_was_cut_is_recognized_exactly_once(struct world *w)
+{
+    story_begin_cancels_exactly_once(w);
+    cut_without_cancels(w, 20, 10);
+}
+
+void a_cut_may_be_below_the_base(struct world *w)
+{
+    story_begin_cancels(w);
+    cut_without_cancels(w, 60, 70);
+}
+
+/* The owner has committed the place of the cut, and dies before the record of the cut is stored, or
+   before its next commit. Without an era, the new cancel would void no request that was lost. */
+static void die_at_a_cut(struct world *w, bool stored)
+{
+    story_begin_cancels_exactly_once(w);
+    story_open(w);
+    ask_others(w, 50);
+    story_pass(w, 1000);
+    int64_t end = schedule_end(w);
+    ask_others(w, 30);
+    struct request *old = ask_named(w, "k", NULL, 30000);
+    story_pass(w, 1500);
+    story_crash(w);
+    oracle_cut(w, 0, end);
+    ask_others(w, 10);
+    story_restart(w);
+    story_until(w, story_committed(w, -1, 0)->base == end);
+    if (stored)
+        story_until(w, log_stable_end(&w->broker.logs[TOPIC_CANCELS][0]) > 0);
+    w->knobs.hold_commits = true;
+    story_pass(w, 500);
+    story_crash(w);
+    w->knobs.hold_commits = false;
+    struct request *new = ask_named(w, "k", NULL, 1000);
+    story_restart(w);
+    cancel_of(w, "k", NULL);
+    struct request *newest = ask_named(w, "k", NULL, 1000);
+    story_pass(w, 40000);
+    expect(w, w->notices[NOTICE_LOG_CUT] == (stored ? 1 : 2));
+    expect_void(w, &old, 1);
+    expect(w, new->delivered + (int)(new->voided > 0) == 1 && newest->delivered == 1);
+    story_finish(w);
+}
+
+void a_cut_is_found_again_until_its_record_is_stored(struct world *w)
+{
+    die_at_a_cut(w, false);
+}
+
+void a_cut_whose_record_is_stored_is_found_once(struct world *w)
+{
+    die_at_a_cut(w, true);
+}
+
+/* Nothing is written after the cut, and the group is formed again three times. */
+void a_lane_that_comes_back_finds_no_cut_twice(struct world *w)
+{
+    story_begin_cancels(w);
+    story_open(w);
+    ask_others(w, 80);
+    story_pass(w, 1500);
+    story_crash(w);
+    oracle_cut(w, 0, schedule_end(w) - 20);
+    story_restart(w);
+    story_until(w, w->notices[NOTICE_LOG_CUT] == 1);
+    for (int i = 0; i < 3; i++) {
+        story_pass(w, 10000);
+        story_regroup(w);
+    }
+    story_pass(w, 10000);
+    expect(w, w->notices[NOTICE_LOG_CUT] == 1);
+    story_finish(w);
+}
+
+/* The first owner reads records, and its transaction does not count. They are lost, and the next
+   owner, whose last witness is older, finds no cut and delivers the new ones. */
+void an_owner_that_was_fenced_finds_no_cut_that_the_next_one_has_passed(struct world *w)
+{
+    struct request *new[20];
+    story_begin_cancels_exactly_once(w);
+    w->setup.processes = 2;
+    story_open(w);
+    ask_others(w, 50);
+    story_pass(w, 2000);
+    struct process *first = story_owner(w, 0);
+    story_hold_landings(w);
+    int64_t end = schedule_end(w);
+    ask_others(w, 40);
+    story_pass(w, 500);
+    process_stall(first, 20000); /* until its transaction has timed out */
+    story_let_land(w);
+    oracle_cut(w, 0, end + 10);
+    for (int i = 0; i < 20; i++)
+        new[i] = ask_named(w, "k", NULL, 100);
+    story_until(w, story_committed(w, -1, 0)->base == end + 30);
+    process_crash(&w->processes[1]); /* the first one gets the lane straight back */
+    story_until(w, !first->stalled);
+    story_pass(w, 30000);
+    process_start(w, 1);
+    story_pass(w, 10000);
+    expect(w, w->notices[NOTICE_LOG_CUT] == 0);
+    story_expect_delivered(w, new, 20);
+    story_finish(w);
+}
+
 /* Its offset is below that of the request, which was read before the cut. */
 void a_cancel_behind_a_cut_voids_older_requests(struct world *w)
 {

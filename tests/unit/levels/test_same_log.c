@@ -4,6 +4,7 @@
 #include "tests/unit/levels/random.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 
 enum { LOG_MAX = 100000, CANCEL_EVERY = 10, LOOKS_MAX = 20 + SAME_LOG_WITNESSES };
 
@@ -33,7 +34,11 @@ static void note_at(int64_t offset)
 {
     const struct log_record *record = &records[offset];
     cr_assert(record->names && readable[offset]);
-    same_log_note(&same, &(struct log_witness){offset, record->timestamp_ms, record->print});
+    same_log_note(&same,
+                  &(struct log_witness){.offset = offset,
+                                        .timestamp_ms = record->timestamp_ms,
+                                        .print = record->print},
+                  record->timestamp_ms);
 }
 
 static void note_all(void)
@@ -95,6 +100,14 @@ static void expect_cut(int64_t at, bool proved)
     cr_expect_eq(same.at, at, "at %" PRId64, same.at);
     cr_expect_eq(same.proved, proved);
     cr_expect_leq(looks, LOOKS_MAX, "%d looks", looks);
+}
+
+static void cut_era(uint8_t number, int64_t at)
+{
+    struct eras eras;
+    eras_init(&eras);
+    cr_assert(eras_begin(&eras, number, at));
+    same_log_sift(&same, &eras);
 }
 
 Test(same_log, the_same_log_needs_one_look)
@@ -329,7 +342,7 @@ Test(same_log, the_search_may_be_repeated_after_the_era_has_begun)
     log_end = 605;
     grow(3000, T0 + 1000000, 2);
     expect_cut(605, true);
-    same_log_cut(&same, same.at);
+    cut_era(1, same.at);
     cr_expect_eq(search(), LOG_IS_SAME);
     note_at(2990);
     cr_expect_eq(search(), LOG_IS_SAME);
@@ -352,30 +365,31 @@ Test(same_log, the_oldest_and_newest_witness_stay)
 {
     same_log_init(&same);
     for (int64_t offset = 5; offset < 20000; offset += 3) {
-        same_log_note(&same, &(struct log_witness){.offset = offset});
+        same_log_note(&same, &(struct log_witness){.offset = offset}, T0);
         expect_kept(5, offset);
     }
     cr_expect_geq(same.n, SAME_LOG_WITNESSES / 2);
 }
 
-Test(same_log, witnesses_are_spread_over_the_cancels)
+Test(same_log, the_distances_of_witnesses_from_the_newest_grow_exponentially)
 {
-    for (int64_t n = SAME_LOG_WITNESSES; n < 5000; n++) {
-        same_log_init(&same);
-        for (int64_t offset = 0; offset < n; offset++)
-            same_log_note(&same, &(struct log_witness){.offset = offset});
-        for (size_t i = 1; i < same.n; i++)
-            cr_assert_leq(same.witnesses[i].offset - same.witnesses[i - 1].offset,
-                          n / (SAME_LOG_WITNESSES / 4), "%d cancels", (int)n);
+    same_log_init(&same);
+    for (int64_t offset = 0; offset < 100000; offset++) {
+        same_log_note(&same, &(struct log_witness){.offset = offset}, T0);
+        for (size_t i = 1; offset > 100 && i < same.n; i++) {
+            double far = (double)(offset - same.witnesses[i - 1].offset) + 1;
+            double near = (double)(offset - same.witnesses[i].offset) + 1;
+            cr_assert_leq(far / near, sqrt((double)offset), "offset %" PRId64, offset);
+        }
     }
 }
 
 Test(same_log, a_witness_below_the_newest_is_left_out)
 {
     same_log_init(&same);
-    same_log_note(&same, &(struct log_witness){.offset = 7});
-    same_log_note(&same, &(struct log_witness){.offset = 9});
-    same_log_note(&same, &(struct log_witness){.offset = 8});
+    same_log_note(&same, &(struct log_witness){.offset = 7}, T0);
+    same_log_note(&same, &(struct log_witness){.offset = 9}, T0);
+    same_log_note(&same, &(struct log_witness){.offset = 8}, T0);
     cr_expect_eq(same.n, 2);
     expect_kept(7, 9);
 }
@@ -384,7 +398,7 @@ Test(same_log, a_witness_is_noted_once)
 {
     same_log_init(&same);
     for (int64_t timestamp_ms = 1; timestamp_ms < 100; timestamp_ms++)
-        same_log_note(&same, &(struct log_witness){.offset = 7, .timestamp_ms = timestamp_ms});
+        same_log_note(&same, &(struct log_witness){.offset = 7, .timestamp_ms = timestamp_ms}, T0);
     cr_expect_eq(same.n, 1);
     cr_expect_eq(same.witnesses[0].timestamp_ms, 99);
 }
@@ -392,13 +406,13 @@ Test(same_log, a_witness_is_noted_once)
 Test(same_log, an_era_forgets_the_witnesses_from_its_begin_on)
 {
     size_t n = same.n;
-    same_log_cut(&same, 991);
+    cut_era(1, 991);
     cr_expect_eq(same.n, n);
-    same_log_cut(&same, 990);
+    cut_era(1, 990);
     cr_expect_eq(same.n, n - 1);
-    same_log_cut(&same, 1);
+    cut_era(1, 1);
     expect_kept(0, 0);
-    same_log_cut(&same, 0);
+    cut_era(1, 0);
     cr_expect_eq(same.n, 0);
 }
 
@@ -407,13 +421,214 @@ Test(same_log, the_oldest_witness_stays_after_an_era_has_begun)
     for (int64_t kept = 0; kept < 2; kept++) {
         same_log_init(&same);
         for (int64_t offset = 0; offset < 100; offset++)
-            same_log_note(&same, &(struct log_witness){.offset = offset});
-        same_log_cut(&same, kept);
+            same_log_note(&same, &(struct log_witness){.offset = offset}, T0);
+        cut_era(1, kept);
         for (int64_t offset = 1; offset < 100; offset++) {
-            same_log_note(&same, &(struct log_witness){.offset = offset});
+            same_log_note(&same, &(struct log_witness){.offset = offset}, T0);
             expect_kept(kept == 0 ? 1 : 0, offset);
         }
     }
+}
+
+/* Records that were read. */
+
+static void note_record(int64_t offset, uint32_t checksum)
+{
+    records[offset].checksum = checksum;
+    same_log_note(&same,
+                  &(struct log_witness){.offset = offset,
+                                        .timestamp_ms = records[offset].timestamp_ms,
+                                        .is_record = true,
+                                        .checksum = checksum},
+                  records[offset].timestamp_ms);
+}
+
+Test(same_log, a_record_is_recognized_by_its_checksum_and_timestamp)
+{
+    same_log_init(&same);
+    note_record(10, 1);
+    note_record(500, 2);
+    cr_expect_eq(search(), LOG_IS_SAME);
+    records[500].checksum++;
+    cr_expect_neq(search(), LOG_IS_SAME);
+    records[500].checksum--;
+    records[500].timestamp_ms--;
+    cr_expect_neq(search(), LOG_IS_SAME);
+}
+
+Test(same_log, records_find_a_cut_without_cancels)
+{
+    same_log_init(&same);
+    for (int64_t offset = 0; offset < 1000; offset++)
+        note_record(offset, (uint32_t)offset);
+    log_end = 605;
+    expect_cut(605, true);
+    grow(3000, T0 + 1000000, 2);
+    expect_cut(605, true);
+}
+
+static char text[SAME_LOG_TEXT_MAX + 1];
+
+static const struct bytes window = {"1 7 c", 5};
+
+static void take_text(const char *from, size_t n)
+{
+    same_log_init(&same);
+    same_log_decode(&same, window, bytes_text(from));
+    cr_expect_eq(same.n, n, "'%s' has %zu", from, same.n);
+}
+
+Test(same_log, the_text_has_the_records_and_no_cancels)
+{
+    same_log_init(&same);
+    cr_expect_eq(same_log_encode(&same, window, text), 0);
+    note_at(10);
+    cr_expect_eq(same_log_encode(&same, window, text), 0);
+    note_record(400, 0xabc);
+    struct log_witness last = {
+        .offset = 900, .timestamp_ms = -1, .era = 255, .is_record = true, .checksum = UINT32_MAX};
+    same_log_note(&same, &last, T0);
+    cr_expect_eq(same_log_encode(&same, window, text), strlen(text));
+    cr_expect_str_eq(text, "1 58c5ea32 1790000000000 0:400:1a0c45070b0:abc "
+                           "255:900:ffffffffffffffff:ffffffff");
+    take_text(text, 2);
+    const struct log_witness *first = &same.witnesses[0];
+    cr_expect(first->is_record && first->offset == 400 && first->era == 0);
+    cr_expect(first->timestamp_ms == records[400].timestamp_ms && first->checksum == 0xabc);
+    first = &same.witnesses[1];
+    cr_expect(first->is_record && first->offset == 900 && first->era == 255);
+    cr_expect(first->timestamp_ms == -1 && first->checksum == UINT32_MAX);
+    cr_expect_eq(same.read_ms, T0);
+}
+
+Test(same_log, the_longest_text_fits)
+{
+    same_log_init(&same);
+    for (int i = 0; i < SAME_LOG_WITNESSES; i++) {
+        struct log_witness w = {.offset = INT64_MAX - 10 + i,
+                                .timestamp_ms = -1,
+                                .era = 255,
+                                .is_record = true,
+                                .checksum = UINT32_MAX};
+        same_log_note(&same, &w, INT64_MAX);
+    }
+    cr_expect_leq(same_log_encode(&same, window, text), SAME_LOG_TEXT_MAX);
+}
+
+Test(same_log, a_text_that_was_committed_with_another_window_is_ignored)
+{
+    same_log_init(&same);
+    note_record(400, 1);
+    (void)same_log_encode(&same, window, text);
+    same_log_init(&same);
+    same_log_decode(&same, bytes_text("1 8 c"), bytes_text(text));
+    cr_expect_eq(same.n, 0);
+}
+
+Test(same_log, a_cut_keeps_the_witnesses_that_were_read_behind_it)
+{
+    same_log_init(&same);
+    for (int64_t offset = 400; offset <= 800; offset += 100)
+        same_log_note(&same, &(struct log_witness){.offset = offset, .era = offset > 500 ? 2 : 0},
+                      T0);
+    struct eras eras;
+    eras_init(&eras);
+    cr_assert(eras_begin(&eras, 1, 600));
+    same_log_sift(&same, &eras);
+    cr_expect_eq(same.n, 5);
+    cr_assert(eras_begin(&eras, 2, 500));
+    same_log_sift(&same, &eras);
+    cr_expect_eq(same.n, 4);
+    expect_kept(400, 800);
+    cr_assert(eras_begin(&eras, 3, 700));
+    same_log_sift(&same, &eras);
+    expect_kept(400, 600);
+}
+
+#define TEXT "1 58c5ea32 1 "
+
+Test(same_log, a_text_of_a_later_era_replaces_the_witnesses)
+{
+    same_log_init(&same);
+    note_at(100);
+    note_at(900);
+    same_log_decode(&same, window, bytes_text(TEXT "0:50:1:1 0:950:1:1"));
+    expect_kept(50, 950);
+    cr_expect_eq(same.n, 4);
+    same_log_decode(&same, window, bytes_text(TEXT "0:70:1:1 1:800:1:1"));
+    expect_kept(70, 800);
+    cr_expect_eq(same.n, 2);
+}
+
+Test(same_log, a_foreign_text_is_ignored_and_a_damaged_one_from_its_fault_on)
+{
+    static const char *const foreign[] = {"",
+                                          "1",
+                                          "1 ",
+                                          TEXT,
+                                          "2 58c5ea32 1 0:4:1:1",
+                                          "1 58c5ea33 1 0:4:1:1",
+                                          "1 58c5ea32 0:4:1:1",
+                                          TEXT "0:4:1",
+                                          TEXT "0:4:1:",
+                                          TEXT "256:4:1:1",
+                                          TEXT "0:4 :1:1",
+                                          TEXT "0:-4:1:1",
+                                          TEXT "0:4:-1:1",
+                                          TEXT "0:4:1:100000000",
+                                          TEXT "0:9223372036854775808:1:1",
+                                          TEXT " 0:4:1:1"};
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        take_text(foreign[i], 0);
+    take_text(TEXT "0:4:1:1", 1);
+    take_text(TEXT "0:4:1:1 0:5", 1);
+    take_text(TEXT "0:4:1:1 0:5:1:1 x", 2);
+}
+
+Test(same_log, a_record_is_no_longer_one_only_because_of_its_cancel)
+{
+    same_log_init(&same);
+    note_record(400, 1);
+    note_at(400);
+    cr_expect(same.n == 1 && same.witnesses[0].is_record);
+    same_log_forget(&same, false);
+    cr_expect_eq(same.n, 1);
+    same_log_forget(&same, true);
+    cr_expect_eq(same.n, 0);
+}
+
+/* Clocks of producers. */
+
+Test(same_log, the_last_record_may_be_from_a_clock_that_is_an_hour_ahead_or_behind)
+{
+    for (int hours = -1; hours <= 1; hours++) {
+        start();
+        same_log_init(&same);
+        for (int64_t offset = 0; offset < 999; offset++)
+            note_record(offset, (uint32_t)offset);
+        records[999].timestamp_ms = T0 + hours * 3600 * 1000;
+        same_log_note(&same,
+                      &(struct log_witness){.offset = 999,
+                                            .timestamp_ms = records[999].timestamp_ms,
+                                            .is_record = true},
+                      T0 + 3000);
+        log_end = 605;
+        grow(3000, T0 + 20000, 2);
+        expect_cut(605, true);
+    }
+}
+
+Test(same_log, clocks_that_differ_by_seconds_part_no_log)
+{
+    same_log_init(&same);
+    records[970].timestamp_ms += 5000;
+    records[980].timestamp_ms += 5000;
+    for (int64_t offset = 0; offset < 1000; offset++)
+        note_record(offset, (uint32_t)offset);
+    gap(985, 1000);
+    grow(2000, T0 + 100000, 1);
+    cr_expect_eq(search(), LOG_IS_SAME);
+    cr_expect_gt(looks, 2);
 }
 
 /* The model: the whole log is read. */
