@@ -43,6 +43,7 @@ import known
 import limited
 import managed
 import memory
+import mirrored
 import messages
 import network
 import oidc
@@ -79,7 +80,7 @@ from turns import play_in_turns, stopped
 PARTS = (scenarios, static, instance_ids, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
          waiting, bad_input, promises, reading, memory, unpacked, versions, quick_start, among, own_topics, slow,
          everyday, throttled, found, hostile, instant, compat, redriven, cancels, cancel_commands, events, order_timeout, restored, retries, cut,
-         share_groups, split, spring_topics, paused, known, managed, dev_mode, dev_differs, dev_examples, admin, admin_live,
+         mirrored, share_groups, split, spring_topics, paused, known, managed, dev_mode, dev_differs, dev_examples, admin, admin_live,
          admin_properties, page, oidc)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # Not in the reduced set, where time counts: with --full, or by name. Of a pair whose modes share the mechanism, one half.
@@ -98,7 +99,7 @@ ON_DEMAND = {"aborted_requests", "apply_three", "bad_targets", "broker_blink", "
              slow.ON_DEMAND | \
              order_timeout.ON_DEMAND | restored.ON_DEMAND | events.ON_DEMAND | share_groups.ON_DEMAND | \
              split.ON_DEMAND | spring_topics.ON_DEMAND | paused.ON_DEMAND | dev_examples.ON_DEMAND | \
-             set(instance_ids.SCENARIOS) | known.ON_DEMAND | managed.ON_DEMAND | cut.ON_DEMAND | \
+             set(instance_ids.SCENARIOS) | known.ON_DEMAND | managed.ON_DEMAND | cut.ON_DEMAND | mirrored.ON_DEMAND | \
              admin.ON_DEMAND | admin_live.ON_DEMAND | admin_properties.ON_DEMAND | oidc.ON_DEMAND | \
              set(page.SCENARIOS)
 # Three brokers each, and faults in a clock's time: first, and each in three places.
