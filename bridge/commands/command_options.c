@@ -33,43 +33,46 @@ const struct option TOPICS_OPTIONS[] = {
 };
 
 /* The fields of a request, for send and replace. */
-#define REQUEST_OPTIONS                                                                         \
-    {.name = "--delay",                                                                         \
-     .kind = OPTION_TEXT,                                                                       \
-     .value = "D",                                                                              \
-     .help = "deliver after this delay, such as 15m"},                                          \
-        {.name = "--at",                                                                        \
-         .kind = OPTION_TEXT,                                                                   \
-         .value = "T",                                                                          \
-         .help = "deliver at this time, such as 2026-11-21T08:00:00Z"},                         \
-        {.name = "--target",                                                                    \
-         .kind = OPTION_TEXT,                                                                   \
-         .value = "TOPIC",                                                                      \
-         .help = "topic to deliver to (default_target)"},                                       \
-        {.name = "--key",                                                                       \
-         .kind = OPTION_TEXT,                                                                   \
-         .value = "KEY",                                                                        \
-         .help = "key of the request and of its delivery"},                                     \
-        {.name = "--id",                                                                        \
-         .kind = OPTION_TEXT,                                                                   \
-         .value = "NAME",                                                                       \
-         .help = "identifier of the request"},                                                  \
-        {.name = "--expires-at",                                                                \
-         .kind = OPTION_TEXT,                                                                   \
-         .value = "T",                                                                          \
-         .help = "do not deliver after this time, a time as in --at"},                          \
-        {.name = "--spread",                                                                    \
-         .kind = OPTION_TEXT,                                                                   \
-         .value = "D",                                                                          \
-         .help = "choose the time of delivery within this duration after the due time"},        \
-        {.name = "--header",                                                                    \
-         .kind = OPTION_TEXT,                                                                   \
-         .value = "NAME=VALUE",                                                                 \
-         .repeatable = true,                                                                    \
-         .help = "a user header, can be repeated"},                                             \
-    {                                                                                           \
-        .name = "--value", .kind = OPTION_TEXT, .value = "S|@FILE",                             \
-        .help = "value, or @ and the file that holds it; without this option the value is null" \
+#define REQUEST_OPTIONS                                                                  \
+    {.name = "--delay",                                                                  \
+     .kind = OPTION_TEXT,                                                                \
+     .value = "D",                                                                       \
+     .help = "deliver after this delay, such as 15m"},                                   \
+        {.name = "--at",                                                                 \
+         .kind = OPTION_TEXT,                                                            \
+         .value = "T",                                                                   \
+         .help = "deliver at this time, such as 2026-11-21T08:00:00Z"},                  \
+        {.name = "--target",                                                             \
+         .kind = OPTION_TEXT,                                                            \
+         .value = "TOPIC",                                                               \
+         .help = "topic to deliver to (default_target)"},                                \
+        {.name = "--key",                                                                \
+         .kind = OPTION_TEXT,                                                            \
+         .value = "KEY",                                                                 \
+         .help = "key of the request and of its delivery"},                              \
+        {.name = "--id",                                                                 \
+         .kind = OPTION_TEXT,                                                            \
+         .value = "NAME",                                                                \
+         .help = "identifier of the request"},                                           \
+        {.name = "--expires-at",                                                         \
+         .kind = OPTION_TEXT,                                                            \
+         .value = "T",                                                                   \
+         .help = "do not deliver after this time, a time as in --at"},                   \
+        {.name = "--spread",                                                             \
+         .kind = OPTION_TEXT,                                                            \
+         .value = "D",                                                                   \
+         .help = "choose the time of delivery within this duration after the due time"}, \
+        {.name = "--header",                                                             \
+         .kind = OPTION_TEXT,                                                            \
+         .value = "NAME=VALUE",                                                          \
+         .repeatable = true,                                                             \
+         .help = "a user header, can be repeated"},                                      \
+        {.name = "--value",                                                              \
+         .kind = OPTION_TEXT,                                                            \
+         .value = "S|@FILE",                                                             \
+         .help = "value, or @ and the file that holds it"},                              \
+    {                                                                                    \
+        .name = "--null-value", .kind = OPTION_SWITCH, .help = "deliver a tombstone"     \
     }
 
 #define WAIT_OPTION                                                                              \

@@ -247,8 +247,9 @@ static int add_option(struct draft *draft, const struct cli *cli, const char *na
 {
     if (strcmp(name, "--header") == 0)
         return add_header(draft, cli, text);
-    int err = strcmp(name, "--value") == 0 ? set_value(draft, text)
-                                           : draft_set(draft, name + 2, bytes_text(text));
+    int err = strcmp(name, "--value") == 0        ? set_value(draft, text)
+              : strcmp(name, "--null-value") == 0 ? draft_set(draft, "value", bytes_null())
+                                                  : draft_set(draft, name + 2, bytes_text(text));
     if (err == ERR_DATA)
         return complain(cli, EXIT_DATA, "%s %s: %s", name, text, strerror(errno));
     return err == 0 ? EXIT_DONE : complain(cli, EXIT_INTERNAL, "%s: %s", name, err_text(err));
@@ -274,6 +275,21 @@ static int read_options(struct sending *s)
         code = add_option(&s->draft, s->cli, value->option->name, value->text);
     }
     return code;
+}
+
+/* A cancel has no value. A request without one would be a tombstone by mistake. */
+static int check_value(const struct sending *s)
+{
+    const struct arguments *arguments = s->cli->arguments;
+    bool is_cancel = s->op != NULL && strcmp(s->op, "cancel") == 0;
+    if (is_cancel || !s->is_single)
+        return EXIT_DONE;
+    if (!s->draft.valued)
+        return complain(s->cli, EXIT_USAGE,
+                        "--value is missing. For a tombstone, use --null-value");
+    if (arguments_have(arguments, "--value") && arguments_have(arguments, "--null-value"))
+        return complain(s->cli, EXIT_USAGE, "--value and --null-value exclude each other");
+    return EXIT_DONE;
 }
 
 void sending_flush(struct sending *s)
@@ -322,8 +338,9 @@ int sending_open(struct sending *s)
     const struct config *config = s->cli->config;
     s->rules = config_rules(config);
     struct error error;
-    s->draft.valued = true; /* no --value: a tombstone, as the help says */
     int code = read_options(s);
+    if (code == EXIT_DONE)
+        code = check_value(s);
     if (code == EXIT_DONE && s->is_single) {
         code = check(s, &s->draft, &error);
         if (code != EXIT_DONE)

@@ -29,7 +29,7 @@ def waits_for_kafka(stage: Stage) -> None:
     port = free_port(1)
     path = stage.config("nobody.yaml", listen=f"127.0.0.1:{port}")
     waiting = Bridge(stage.binary, path, "waiting").start()
-    for command in (("check",), ("levels",), ("topics", "plan"), ("send", "--delay", "1s")):
+    for command in (("check",), ("levels",), ("topics", "plan"), ("send", "--delay", "1s", "--value", "v")):
         start = time.monotonic()
         says(stage, f"{command[0]} without a broker", stage.run(*command, "-c", str(path), "--timeout", "1s"), (69,))
         require(time.monotonic() - start < 5, f"{command[0]} gave up after {time.monotonic() - start:.0f} s")

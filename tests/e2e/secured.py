@@ -78,7 +78,7 @@ COMMANDS = [
     Right("group", "delaybridge.schedule", "read"),
     Right("topic", "schedule.control", "write"),
 ]
-CANCEL, REPLACE = ("cancel", "--key", "k"), ("replace", "--key", "k", "--delay", "1h", "--target", "e2e.a")
+CANCEL, REPLACE = ("cancel", "--key", "k"), ("replace", "--key", "k", "--delay", "1h", "--target", "e2e.a", "--value", "v")
 WAIT = ("--wait", "1ms", "--timeout", "2s")
 HIDDEN = "no level topic appears to exist.*allow Read on the topics that begin with schedule\\."
 # A command that needs one of these rights, and its message and exit code without it.

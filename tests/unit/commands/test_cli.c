@@ -399,6 +399,27 @@ Test(cli, send_explains_its_input_on_a_terminal)
     mock_stop(mock);
 }
 
+Test(cli, a_tombstone_is_sent_on_request_alone)
+{
+    ends("delaybridge send -c /dev/null -Xbootstrap.servers=a:1 --targets a --default-target a "
+         "--delay 1s",
+         EXIT_USAGE, "--value is missing. For a tombstone, use --null-value");
+    ends("delaybridge send -c /dev/null -Xbootstrap.servers=a:1 --targets a --delay 1s --value v "
+         "--null-value",
+         EXIT_USAGE, "--value and --null-value exclude each other");
+    struct error error = {""};
+    char line[300];
+    struct mock *mock = mock_start(&error);
+    cr_assert(mock != NULL && mock_topic(mock, "schedule", 1) == 0, "%s", error.text);
+    snprintf(line, sizeof line,
+             "delaybridge send -c /dev/null -Xbootstrap.servers=%s --targets a --default-target a "
+             "--delay 1s --null-value",
+             mock_bootstrap(mock));
+    ends(line, EXIT_DONE, "");
+    cr_expect_str_eq(out, "schedule/0/0\n");
+    mock_stop(mock);
+}
+
 Test(cli, send_prints_no_hint_without_a_terminal)
 {
     struct error error = {""};
