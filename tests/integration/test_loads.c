@@ -244,7 +244,7 @@ static void write_batch(int n, size_t size)
 {
     static char zeros[BIG];
     static const char *const settings[][2] = {
-        {"compression.type", "zstd"}, {"linger.ms", "1000"}, {"batch.size", "10000000"}};
+        {"compression.type", "zstd"}, {"linger.ms", "60000"}, {"batch.size", "10000000"}};
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     rd_kafka_conf_set(conf, "bootstrap.servers", hosts, NULL, 0);
     rd_kafka_conf_set(conf, "message.max.bytes", "10000000", NULL, 0);

@@ -58,7 +58,7 @@ static void expect_range(rd_kafka_t *consumer, int64_t at, int64_t from, int64_t
 static rd_kafka_t *writer(void)
 {
     static const char *const settings[][2] = {
-        {"test.mock.num.brokers", "1"}, {"compression.type", "zstd"},      {"linger.ms", "1000"},
+        {"test.mock.num.brokers", "1"}, {"compression.type", "zstd"},      {"linger.ms", "60000"},
         {"batch.size", "10000000"},     {"message.max.bytes", "10000000"}, {NULL, NULL}};
     return client(RD_KAFKA_PRODUCER, settings);
 }
