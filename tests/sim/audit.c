@@ -33,6 +33,8 @@ void oracle_claim(struct process *p, const struct progress *progress)
         !committed_parse(&w->arena, &claim))
         world_fail(w, "p%d commits %d/%d at %lld with metadata of another base: %.60s", p->id,
                    q.slot, q.lane, (long long)progress->base, progress->text);
+    if (progress->witnesses_len > text_max)
+        world_fail(w, "p%d commits %zu characters of witnesses", p->id, progress->witnesses_len);
     int64_t covered_end = claim.base + (int64_t)claim.bits_n * 8;
     for (size_t i = log_find(log, before ? before->base : 0); i < log->n; i++) {
         const struct entry *entry = log->entries[i];

@@ -304,6 +304,9 @@
     X(a_log_without_cancels_that_was_cut_is_recognized_exactly_once)          \
     X(a_cut_is_found_again_until_its_record_is_stored)                        \
     X(a_cut_whose_record_is_stored_is_found_once)                             \
+    X(new_records_of_a_cut_log_are_witnesses)                                 \
+    X(an_era_is_known_by_its_witnesses)                                       \
+    X(witnesses_fit_the_metadata_of_a_commit)                                 \
     X(a_lane_that_comes_back_finds_no_cut_twice)                              \
     X(an_owner_that_was_fenced_finds_no_cut_that_the_next_one_has_passed)     \
     X(a_cut_may_be_below_the_base)                                            \

@@ -621,8 +621,8 @@ Test(same_log, the_last_record_may_be_from_a_clock_that_is_an_hour_ahead_or_behi
 Test(same_log, clocks_that_differ_by_seconds_part_no_log)
 {
     same_log_init(&same);
-    records[970].timestamp_ms += 5000;
-    records[980].timestamp_ms += 5000;
+    for (int64_t offset = 970; offset < 985; offset++)
+        records[offset].timestamp_ms += 5000;
     for (int64_t offset = 0; offset < 1000; offset++)
         note_record(offset, (uint32_t)offset);
     gap(985, 1000);
