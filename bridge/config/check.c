@@ -173,7 +173,7 @@ int config_check(struct loader *loader)
     if (err == 0)
         err = check_admin(loader);
     if (err == 0)
-        err = config_check_retry(loader, setting_of(loader, "retry").where);
+        err = config_check_retry(loader);
     if (err == 0)
         err = check_compat(loader);
     return err;

@@ -216,6 +216,7 @@ int config_load(struct config *config, const char *path, int *argc, char **argv,
         err = load_flags(&loader, argc, argv);
     if (err == 0)
         err = config_check(&loader);
+    free(loader.retry_where);
     if (err == 0) {
         default_group(config);
         return 0;

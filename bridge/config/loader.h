@@ -68,6 +68,7 @@ struct loader {
     struct config *config;
     struct error *error;
     char where[CONFIG_KEYS_MAX][WHERE_MAX]; /* by key; empty: the default */
+    char (*retry_where)[WHERE_MAX];         /* by policy, of the field that was set last; owned */
 };
 
 /* A key with its values. Only lists have more than one. All pointers are borrowed. */
@@ -123,8 +124,8 @@ int config_set_retry(struct loader *loader, const struct setting *setting) must_
 /* Sets fields from values of the form POLICY.FIELD=VALUE. Spaces separate the values of delays. All
    other fields stay. */
 int config_set_retries(struct loader *loader, const struct setting *setting) must_check;
-/* Checks that each policy is complete. where: the source of the key. */
-int config_check_retry(struct loader *loader, const char *where) must_check;
+/* Checks that each policy is complete. */
+int config_check_retry(struct loader *loader) must_check;
 void config_free_retry(struct config *config);
 
 /* Reads the file. */

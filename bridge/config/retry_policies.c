@@ -50,16 +50,30 @@ static bool is_policy_name(const char *name, size_t n)
     return n > 0 && n <= RETRY_NAME_MAX;
 }
 
-/* Returns the policy of this name, after adding it if there is none. */
-static struct retry_policy *policy_of(struct config *c, const char *name, size_t n)
+static void add_policy(struct loader *loader, const char *name, size_t n)
 {
-    for (size_t i = 0; i < c->retry_n; i++)
-        if (strlen(c->retry[i].name) == n && memcmp(c->retry[i].name, name, n) == 0)
-            return &c->retry[i];
-    c->retry = memory_or_end(realloc(c->retry, (c->retry_n + 1) * sizeof *c->retry));
-    struct retry_policy *policy = &c->retry[c->retry_n++];
-    *policy = (struct retry_policy){.name = memory_or_end(strndup(name, n)), .factor = FACTOR};
-    return policy;
+    struct config *c = loader->config;
+    size_t size = c->retry_n + 1;
+    c->retry = memory_or_end(realloc(c->retry, size * sizeof *c->retry));
+    loader->retry_where =
+        memory_or_end(realloc(loader->retry_where, size * sizeof *loader->retry_where));
+    c->retry[c->retry_n++] =
+        (struct retry_policy){.name = memory_or_end(strndup(name, n)), .factor = FACTOR};
+}
+
+/* Returns the policy of this name, after adding it if there is none. */
+static struct retry_policy *policy_of(struct loader *loader, const char *where, const char *name,
+                                      size_t n)
+{
+    struct config *c = loader->config;
+    size_t i = 0;
+    while (i < c->retry_n &&
+           (strlen(c->retry[i].name) != n || memcmp(c->retry[i].name, name, n) != 0))
+        i++;
+    if (i == c->retry_n)
+        add_policy(loader, name, n);
+    snprintf(loader->retry_where[i], WHERE_MAX, "%s", where);
+    return &c->retry[i];
 }
 
 static int read_span(struct loader *loader, const struct setting *setting, const char *text,
@@ -134,7 +148,8 @@ int config_set_retry(struct loader *loader, const struct setting *setting)
         return config_refuse(loader, &named, NULL,
                              "a policy's name has letters, digits, '-' and '_', at most %d of them",
                              RETRY_NAME_MAX);
-    return set_field(loader, &named, field, policy_of(loader->config, name, (size_t)(dot - name)));
+    return set_field(loader, &named, field,
+                     policy_of(loader, setting->where, name, (size_t)(dot - name)));
 }
 
 /* Cuts text at its spaces, in place. Returns the number of items. */
@@ -191,11 +206,11 @@ static const char *fault_of(const struct retry_policy *policy, int64_t max_delay
     return policy->longest_ms < policy->first_ms ? "has a longest wait below its first" : NULL;
 }
 
-int config_check_retry(struct loader *loader, const char *where)
+int config_check_retry(struct loader *loader)
 {
     const struct config *c = loader->config;
-    struct setting setting = {.where = where, .key = "retry"};
     for (size_t i = 0; i < c->retry_n; i++) {
+        struct setting setting = {.where = loader->retry_where[i], .key = "retry"};
         const char *why = fault_of(&c->retry[i], c->max_delay_ms);
         if (why != NULL)
             return config_refuse(loader, &setting, c->retry[i].name, "%s", why);

@@ -859,6 +859,8 @@ Test(config, wrong_retry_policy_names_its_line_and_field)
         {"retry: {a: {delays: []}}\n", "retry: a.delays: takes a list of 1 to 64"},
         {"retry: {a: {delays: [0s]}}\n", "not a duration above 0s"},
         {"retry: {a: {delays: [1s], attempts: 3}}\n", "has delays and a series"},
+        {"retry:\n  a: {delays: [1s]}\n  b:\n    first: 1s\n    jitter: 0\n  c: {delays: [1s]}\n",
+         ".yaml:5: retry: \"b\": lacks a part"},
         {"retry: {a: {first: 1s}}\n", "lacks a part"},
         {"retry: {a: {delays: [1s, 41d]}}\n", "\"a\": has a wait above max_delay"},
         {"retry: {a: {first: 1s, longest: 2h, attempts: 3}}\nmax_delay: 1h\n",
@@ -881,4 +883,5 @@ Test(config, wrong_retry_policy_names_its_line_and_field)
         refuses(CASES[i][0], CASES[i][1]);
     refuses_flag("--retry=fast", "not POLICY.FIELD=VALUE");
     refuses_flag("--retry=delays=5s", "not a field of a retry policy");
+    refuses_flag("--retry=a.first=5s", "flag --retry: retry: \"a\": lacks a part");
 }
