@@ -158,6 +158,26 @@ static void check_replicas(struct findings *findings, const struct survey *surve
             counted(acked_alone_n, "topic", topics), acked_alone->name);
 }
 
+/* Adds one finding for the partitions of these topics that have no leader. */
+static void check_leaders(struct findings *findings, const struct topic_seen *topics, size_t n,
+                          const char *effect)
+{
+    const struct topic_seen *first = NULL;
+    char partitions[COUNTED_MAX];
+    int leaderless_n = 0;
+    for (size_t i = 0; i < n; i++) {
+        leaderless_n += topics[i].leaderless_n;
+        if (first == NULL && topics[i].leaderless_n > 0)
+            first = &topics[i];
+    }
+    if (first != NULL)
+        finding_add(findings, FINDING_FAULT, first->name, NULL,
+                    "no leader for %s, for example %s/%d: %s. Start their brokers; "
+                    "'kafka-topics.sh --describe --unavailable-partitions' lists them",
+                    counted(leaderless_n, "partition", partitions), first->name, first->leaderless,
+                    effect);
+}
+
 static void check_stray(struct findings *findings, const struct topic_seen *stray, int64_t waiting,
                         rd_kafka_resp_err_t unread)
 {
@@ -221,6 +241,8 @@ void survey_judge(const struct survey *survey, struct admin *admin, const struct
     check_retention(findings, &survey->topics[0]);
     check_strays(findings, survey, admin, config);
     targets_judge(survey, config, findings);
+    check_leaders(findings, survey->topics, survey->topics_n, "the records of their lanes wait");
+    check_leaders(findings, survey->targets, survey->targets_n, "deliveries to them wait");
     check_replicas(findings, survey);
     if (findings->partitions == 0 && has_login(admin->rk))
         finding_add(findings, FINDING_WARN, survey->topics[0].name, NULL,

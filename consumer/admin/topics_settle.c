@@ -8,19 +8,39 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { EACH_MS = 100, LONG_MS = 5000 };
+enum { EACH_MS = 100, LONG_MS = 5000, ELECTION_MS = 1000 };
 
 static void pause_shortly(void)
 {
     nanosleep(&(struct timespec){.tv_nsec = EACH_MS * 1000000L}, NULL);
 }
 
+static bool lacks_leaders(const struct topic_seen *topics, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (topics[i].leaderless_n > 0)
+            return true;
+    return false;
+}
+
+/* Returns for how long another survey may show another state. A new topic gets its leaders a moment
+   after it is listed. */
+static int64_t patience_ms(const struct survey *survey, const struct admin *admin)
+{
+    if (survey->behind)
+        return admin->timeout_ms;
+    return lacks_leaders(survey->topics, survey->topics_n) ||
+                   lacks_leaders(survey->targets, survey->targets_n)
+               ? ELECTION_MS
+               : 0;
+}
+
 int survey_take(struct admin *admin, const struct config *config, struct survey *survey)
 {
-    int64_t until_mono_ms = clock_mono_ms() + admin->timeout_ms;
+    int64_t start_mono_ms = clock_mono_ms();
     admin->ask = 0;
     int err = survey_take_from(admin, config, survey);
-    while (err == 0 && survey->behind && clock_mono_ms() < until_mono_ms) {
+    while (err == 0 && clock_mono_ms() - start_mono_ms < patience_ms(survey, admin)) {
         pause_shortly();
         survey_deinit(survey);
         admin->ask = 0;

@@ -88,9 +88,13 @@ static bool is_level_like(const char *schedule, const char *name)
 static void note(struct topic_seen *topic, const rd_kafka_metadata_topic_t *seen)
 {
     topic->partitions = seen->partition_cnt;
-    for (int p = 0; p < seen->partition_cnt; p++)
-        if (p == 0 || seen->partitions[p].replica_cnt < topic->replicas)
-            topic->replicas = seen->partitions[p].replica_cnt;
+    for (int p = 0; p < seen->partition_cnt; p++) {
+        const rd_kafka_metadata_partition_t *partition = &seen->partitions[p];
+        if (p == 0 || partition->replica_cnt < topic->replicas)
+            topic->replicas = partition->replica_cnt;
+        if (partition->leader < 0 && topic->leaderless_n++ == 0)
+            topic->leaderless = partition->id;
+    }
     snprintf(topic->replicas_text, sizeof topic->replicas_text, "%d", topic->replicas);
 }
 

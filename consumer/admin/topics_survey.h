@@ -49,6 +49,7 @@ struct topic_seen {
     int partitions;          /* 0: the topic does not exist */
     int replicas;            /* the smallest number of any partition */
     char replicas_text[12];
+    int leaderless_n, leaderless; /* partitions without a leader, and the first of them */
     struct topic_setting *settings;
     size_t settings_n; /* 0: not known */
 };
@@ -70,8 +71,9 @@ struct survey {
     char targets_unread[ERROR_MAX]; /* the same for targets */
 };
 
-/* Takes a survey. While it is behind, takes another one, for admin->timeout_ms at most. Returns 0,
-   or ERR_KAFKA with the reason in admin->error. Call survey_deinit in any case. */
+/* Takes a survey. While it is behind, takes another one, for admin->timeout_ms at most, and while a
+   partition has no leader, for a second. Returns 0, or ERR_KAFKA with the reason in admin->error.
+   Call survey_deinit in any case. */
 int survey_take(struct admin *admin, const struct config *config, struct survey *survey) must_check;
 /* Takes one survey, with the settings as the broker admin->ask shows them. 0: any broker, whose
    number it then is. */

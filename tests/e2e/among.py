@@ -248,7 +248,11 @@ class Among:
         os.kill(stage.kafka.pid(SECOND), signal.SIGTERM)
         stage.admin.wait("the end of the second broker", lambda: not stage.kafka.running(SECOND))
         stage.admin = Admin(stage.kafka.bootstrap.split(",")[0])  # the old client may wait for the other broker
-        return stage.bridge(stage.ready(max_attempts=ATTEMPTS, targets=ENTRIES))
+        path = stage.ready(max_attempts=ATTEMPTS, targets=ENTRIES)
+        if "leaderless" in self.names:
+            said = stage.run("check", "-c", str(path), "--targets", "e2e.*,e2e.stuck").stdout
+            require("no leader for 3 partitions, for example e2e.stuck/0" in said, f"check: {said}")
+        return stage.bridge(path)
 
     def turns(self) -> list[list[str]]:
         if self.stage.full or self.stage.exactly_once or len(self.names) == 1:

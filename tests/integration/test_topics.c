@@ -218,6 +218,36 @@ Test(topics, checks_without_an_answer_are_skipped_with_one_finding)
     rd_kafka_destroy(rk);
 }
 
+Test(topics, partitions_without_a_leader_are_a_fault)
+{
+    struct config config = scratch_config("topics", LANES, 3);
+    static char target[] = "orders.there";
+    static char *targets[] = {target};
+    config.targets = targets;
+    config.targets_n = 1;
+    rd_kafka_t *rk = client("test.mock.num.brokers", "3");
+    rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
+    rd_kafka_mock_topic_create(mock, config.schedule, LANES, 3);
+    rd_kafka_mock_topic_create(mock, target, 2, 3);
+    struct findings findings = check(rk, &config);
+    cr_expect_null(about(&findings, "no leader"));
+    findings_deinit(&findings);
+    for (int partition = 1; partition < LANES; partition++)
+        rd_kafka_mock_partition_set_leader(mock, config.schedule, partition, -1);
+    rd_kafka_mock_partition_set_leader(mock, target, 0, -1);
+    findings = check(rk, &config);
+    char words[200];
+    snprintf(words, sizeof words, "no leader for %d partitions, for example %s/1: the records",
+             LANES - 1, config.schedule);
+    const struct finding *ours = about(&findings, words);
+    const struct finding *others =
+        about(&findings, "no leader for 1 partition, for example orders.there/0: deliveries");
+    cr_assert(ours != NULL && ours->kind == FINDING_FAULT);
+    cr_assert(others != NULL && others->kind == FINDING_FAULT);
+    findings_deinit(&findings);
+    rd_kafka_destroy(rk);
+}
+
 Test(topics, missing_topics_refuse_a_start_and_the_check_creates_none)
 {
     struct config config = scratch_config("topics", LANES, 3);
