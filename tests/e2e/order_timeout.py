@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
+from pathlib import Path
 
+from client import Admin
 from processes import CACHE, ROOT
 from stage import Late, Stage, require
 
@@ -22,18 +25,44 @@ BROKEN = {"unconditional": "no paid order is closed",
 # Rules with a time. A machine that stalls for a second can break them.
 TIMED = {BROKEN["cancels-late"], BROKEN["cancels-misnamed"]}
 BROKEN_RULE = re.compile(r"^FAILED  (.*)$", re.M)
+FIRST_ORDERS = re.compile(r"^ +2\.\ds ", re.M)
 FIGURES = re.compile(r"^(deliveries: .*|example: .*)$", re.M)
+
+
+def command(stage: Stage, name: str, *options: str) -> list[str]:
+    python = CACHE / "venv-example" / "bin" / "python"
+    return [str(python), str(MAIN), "--short", "--binary", str(stage.binary), "--in", str(stage.folder / name),
+            "--seed", str(stage.seed), *options]
 
 
 def played(stage: Stage, name: str, *options: str) -> subprocess.CompletedProcess:
     """Runs the example, and keeps its output as a log."""
-    python = CACHE / "venv-example" / "bin" / "python"
     with open(stage.folder / f"{name}.out", "w+", encoding="utf-8") as out:
-        done = subprocess.run([python, MAIN, "--short", "--binary", stage.binary, "--in", stage.folder / name,
-                               "--seed", str(stage.seed), *options], stdout=out, stderr=out, timeout=LIMIT_S, check=False)
+        done = subprocess.run(command(stage, name, *options), stdout=out, stderr=out, timeout=LIMIT_S, check=False)
         out.seek(0)
         done.stdout = out.read()
     return done
+
+
+def text_of(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError:  # the process ended
+        return ""
+
+
+def ends_on_sigterm(stage: Stage) -> None:
+    """SIGTERM while orders come ends the example and all that it started, without a traceback."""
+    log = stage.folder / "ended.out"
+    with open(log, "w", encoding="utf-8") as out, \
+            subprocess.Popen(command(stage, "ended"), stdout=out, stderr=out) as example:
+        Admin.wait("the first orders", lambda: example.poll() is not None or FIRST_ORDERS.search(log.read_text()), LIMIT_S)
+        example.terminate()
+        code = example.wait(LIMIT_S)
+    require(code == 128 + signal.SIGTERM and "Traceback" not in log.read_text(),
+            f"SIGTERM: the example ended with {code}: {log.read_text()[-3000:]}")
+    left = [args for args in Path("/proc").glob("[0-9]*/cmdline") if str(stage.folder / "ended") in text_of(args)]
+    require(not left, f"SIGTERM: the example left {left}")
 
 
 def order_timeout(stage: Stage) -> str:
@@ -43,6 +72,7 @@ def order_timeout(stage: Stage) -> str:
     if broken and broken <= TIMED:
         raise Late(f"only rules with a time are broken: {', '.join(sorted(broken))}")
     require(done.returncode == 0, f"the example ended with {done.returncode}: {done.stdout[-3000:]}")
+    ends_on_sigterm(stage)
     return "; ".join(FIGURES.findall(done.stdout))
 
 

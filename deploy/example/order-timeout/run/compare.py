@@ -221,6 +221,7 @@ def play(way: Way, stage: Stage, services: list[tuple[int, float]], database: ps
     at_rest = float(database.execute(LOAD).fetchone()[0] - before) / AT_REST_S
     database.execute("select pg_stat_statements_reset()")
     customers = Customers(services, options.orders, options.seconds, options.seed)
+    stage.ends.append(customers.leave)
     crowd = threading.Thread(target=customers.run)
     crowd.start()
     first_kill = kill_at_work(stage, way, database)

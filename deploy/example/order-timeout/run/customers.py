@@ -30,16 +30,17 @@ class Customers:
         self.plan: list = []                   # a heap of (time, number, action, order)
         self.number = itertools.count()
         self.lock = threading.Lock()
+        self.leaving = threading.Event()
         self.connection = threading.local()
 
     def run(self) -> None:
-        """Returns when the last customer has left."""
+        """Returns when the last customer has left, or after leave."""
         start = time.monotonic()
         for n in range(self.orders):
             self.add(start + n * self.seconds / self.orders, self.create, n)
         with ThreadPoolExecutor(THREADS) as pool:
             pending: set[Future] = set()
-            while self.plan or pending:
+            while (self.plan or pending) and not self.leaving.is_set():
                 pending = {future for future in pending if not future.done()}
                 with self.lock:
                     due = self.plan and self.plan[0][0] <= time.monotonic()
@@ -48,6 +49,9 @@ class Customers:
                     pending.add(pool.submit(self.act, *action))
                 else:
                     time.sleep(0.002)
+
+    def leave(self) -> None:
+        self.leaving.set()
 
     def act(self, action, argument: int) -> None:
         try:

@@ -128,7 +128,7 @@ def run(options: argparse.Namespace, mode: str, folder: Path, postgres: Postgres
           f" creation unless it is paid ({options.timeout:g} s stand for 15 minutes)", flush=True)
     folder.mkdir(parents=True)
     kafka = Kafka(folder / "kafka")
-    shop = cleaner = None
+    shop = cleaner = customers = None
     try:
         url = postgres.create("shop_" + mode.replace("-", "_"), HERE / "schema.sql")
         with postgres.connect(url) as database:
@@ -159,6 +159,8 @@ def run(options: argparse.Namespace, mode: str, folder: Path, postgres: Postgres
             check.keep_cancels(database, kafka.bootstrap, SCHEDULE, outages["relay"])
             return verdict(database, kafka, customers, mode)
     finally:
+        if customers:
+            customers.leave()
         if shop:
             shop.stop()
         kafka.drop()

@@ -39,7 +39,11 @@ class Kafka:
         self.folder = folder
         port = free_port(CONTROLLER)
         self.bootstrap = f"127.0.0.1:{port}"
-        self.call("start", "--port", str(port))
+        try:
+            self.call("start", "--port", str(port))
+        except BaseException:  # also the end of this program
+            self.drop()
+            raise
 
     def call(self, *args: str) -> None:
         done = subprocess.run([str(KAFKA), *args, "--dir", str(self.folder)], capture_output=True, text=True, check=False)
