@@ -5,8 +5,11 @@
 #include "consumer/client/client_log.h"
 
 #include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 struct setting {
     const char *name, *value;
@@ -20,6 +23,7 @@ static const struct setting for_all[] = {
     {"reconnect.backoff.max.ms", "1000"},
     /* A request that a broker never answers delays all later requests to that broker. */
     {"socket.timeout.ms", "10000"},
+    {"socket.keepalive.enable", "true"}, /* open_socket has the times */
 };
 
 /* Limit of a fetch: the bytes of all partitions that a broker leads, or one batch. The client
@@ -209,6 +213,21 @@ static int set_fixed(rd_kafka_conf_t *conf, const struct config *config, enum cl
     return err;
 }
 
+/* Lets the kernel probe a connection that is idle for a minute, in place of its two hours. A load
+   balancer or firewall forgets an idle connection after some minutes and drops its packets, so the
+   next request would wait for socket.timeout.ms. Probes keep it known, and find a forgotten one. */
+static int open_socket(int domain, int type, int protocol, void *opaque)
+{
+    static const struct {
+        int name, value;
+    } options[] = {{TCP_KEEPIDLE, 60}, {TCP_KEEPINTVL, 10}, {TCP_KEEPCNT, 3}};
+    (void)opaque;
+    int fd = socket(domain, type | SOCK_CLOEXEC, protocol);
+    for (size_t i = 0; fd >= 0 && i < COUNT(options); i++)
+        (void)setsockopt(fd, IPPROTO_TCP, options[i].name, &options[i].value, sizeof(int));
+    return fd;
+}
+
 rd_kafka_conf_t *client_conf(const struct config *config, enum client_role role,
                              struct error *error)
 {
@@ -223,6 +242,7 @@ rd_kafka_conf_t *client_conf(const struct config *config, enum client_role role,
         rd_kafka_conf_destroy(conf);
         return NULL;
     }
+    rd_kafka_conf_set_socket_cb(conf, open_socket);
     rd_kafka_conf_set_log_cb(conf, role == CLIENT_ALL ? client_log : client_log_rest);
     if (role == CLIENT_ALL)
         rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_ERROR); /* client_reach reads them */

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client: the properties that every handle has, whatever the operator sets. No broker is needed. */
+/* client: the properties that every handle has, whatever the operator sets. */
 #include "bridge/config/property.h"
 #include "consumer/client/client.h"
+#include "consumer/client/mock.h"
 
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +205,55 @@ Test(client, broker_that_does_not_answer_is_named)
     cr_expect_eq(client_reach(rk, 300, &error), ERR_KAFKA);
     cr_expect(strstr(error.text, "bootstrap.servers=127.0.0.1:1") != NULL, "%s", error.text);
     rd_kafka_destroy(rk);
+}
+
+static int option_of(int fd, int level, int name)
+{
+    int value = -1;
+    socklen_t size = sizeof value;
+    cr_expect_eq(getsockopt(fd, level, name, &value, &size), 0);
+    return value;
+}
+
+/* Expects an idle connection to the port to be probed after idle_s, or never if that is 0. Returns
+   the number of connections. */
+static int expect_probes(int port, int idle_s)
+{
+    int found = 0;
+    for (int fd = 0; fd < 256; fd++) {
+        struct sockaddr_in peer = {0};
+        socklen_t size = sizeof peer;
+        if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0 || ntohs(peer.sin_port) != port)
+            continue;
+        found++;
+        bool probed = option_of(fd, SOL_SOCKET, SO_KEEPALIVE) != 0;
+        cr_expect_eq(probed ? option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE) : 0, idle_s);
+        cr_expect(fcntl(fd, F_GETFD) & FD_CLOEXEC, "a program that we start inherits it");
+    }
+    return found;
+}
+
+/* A load balancer forgets connections after four minutes and more, and drops their packets. */
+Test(client, idle_connections_are_probed_each_minute_unless_the_operator_says_no)
+{
+    struct mock *mock = mock_start(&error);
+    cr_assert_not_null(mock, "%s", error.text);
+    const char *address = mock_bootstrap(mock);
+    int port = (int)strtol(strrchr(address, ':') + 1, NULL, 10);
+    for (int probed = 0; probed <= 1; probed++) {
+        struct property properties[] = {
+            {.name = (char *)"bootstrap.servers", .value = (char *)address},
+            {.name = (char *)"socket.keepalive.enable", .value = (char *)"false"},
+        };
+        struct config config = config_with(properties, probed ? 1 : 2);
+        rd_kafka_conf_t *conf = client_conf(&config, CLIENT_ALL, &error);
+        rd_kafka_t *rk = conf == NULL ? NULL : client_new(RD_KAFKA_PRODUCER, conf, &error);
+        cr_assert_not_null(rk, "%s", error.text);
+        cr_expect_eq(client_reach(rk, 5000, &error), 0, "%s", error.text);
+        cr_expect_gt(expect_probes(port, probed ? 60 : 0), 0);
+        rd_kafka_destroy(rk);
+    }
+    mock_stop(mock);
 }
 
 /* The advice of each name is a property of librdkafka. */
