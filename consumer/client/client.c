@@ -4,12 +4,14 @@
 
 #include "consumer/client/client_log.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 struct setting {
     const char *name, *value;
@@ -251,11 +253,35 @@ rd_kafka_conf_t *client_conf(const struct config *config, enum client_role role,
     return conf;
 }
 
+/* Adds the missing setting or the path of the file at fault, which librdkafka does not name. */
+static void explain_refusal(const rd_kafka_conf_t *conf, struct error *error)
+{
+    char why[ERROR_MAX], name[64] = "security.protocol", value[256];
+    size_t size = sizeof value;
+    memcpy(why, error->text, sizeof why);
+    const char *rest = strstr(why, ".location failed: ");
+    if (rest != NULL)
+        snprintf(name, sizeof name, "%.*s.location", (int)(rest - why), why);
+    if (rd_kafka_conf_get(conf, name, value, &size) != RD_KAFKA_CONF_OK)
+        return;
+    if (rest != NULL)
+        (void)error_set(error, ERR_CONFIG, "%s: \"%s\": %s", name, value,
+                        access(value, R_OK) == 0 ? strstr(rest, ": ") + 2 : strerror(errno));
+    else if (strstr(why, "kerberos") != NULL || strstr(why, "GSSAPI") != NULL)
+        (void)error_set(error, ERR_CONFIG,
+                        "security.protocol is %s, which needs sasl.mechanisms: set PLAIN, "
+                        "SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER. The default, GSSAPI, "
+                        "fails: %s",
+                        value, why);
+}
+
 rd_kafka_t *client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, struct error *error)
 {
     rd_kafka_t *rk = rd_kafka_new(type, conf, error->text, sizeof error->text);
-    if (rk == NULL)
+    if (rk == NULL) {
+        explain_refusal(conf, error);
         rd_kafka_conf_destroy(conf);
+    }
     return rk;
 }
 

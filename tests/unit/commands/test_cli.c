@@ -236,6 +236,20 @@ Test(cli, a_bad_configuration_exits_78)
     ends("delaybridge levels -c /dev/null -X acks=1", EXIT_CONFIG, "guarantees");
 }
 
+Test(cli, a_login_without_a_mechanism_exits_78_and_names_the_mechanism)
+{
+    static const char *const COMMAND[] = {"check", "levels",
+                                          "send --value v --delay 1s --target a"};
+    for (size_t i = 0; i < sizeof COMMAND / sizeof *COMMAND; i++) {
+        char line[300];
+        snprintf(line, sizeof line,
+                 "delaybridge %s -c /dev/null -X bootstrap.servers=127.0.0.1:1 --targets a "
+                 "-X security.protocol=sasl_ssl",
+                 COMMAND[i]);
+        ends(line, EXIT_CONFIG, "security.protocol is sasl_ssl, which needs sasl.mechanisms");
+    }
+}
+
 Test(cli, a_command_needs_only_the_keys_that_it_uses)
 {
     static const char *const WITHOUT_TARGETS[] = {"levels", "peek 1s", "topics plan"};

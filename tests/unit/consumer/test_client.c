@@ -122,6 +122,40 @@ Test(client, unsecured_tokens_are_refused_if_the_client_would_end_the_process)
         cr_expect(refusal != NULL && strstr(refusal, "2.2.0 or newer") != NULL);
 }
 
+static void refuses(const char *protocol, struct property more, const char *sentence)
+{
+    struct property properties[] = {
+        {CLIENT_ALL, (char *)"security.protocol", (char *)protocol, false}, more};
+    struct config config = config_with(properties, more.name == NULL ? 1 : 2);
+    cr_expect_eq(client_try(&config, &error), ERR_CONFIG);
+    cr_expect(strstr(error.text, sentence) != NULL, "%s", error.text);
+}
+
+Test(client, a_login_without_a_mechanism_is_refused_and_names_the_mechanism)
+{
+    struct property none = {0},
+                    its_default = {CLIENT_ALL, (char *)"sasl.mechanism", (char *)"GSSAPI", false};
+    refuses("SASL_SSL", none, "security.protocol is sasl_ssl, which needs sasl.mechanisms: set ");
+    refuses("sasl_plaintext", none, "security.protocol is sasl_plaintext, which needs");
+    refuses("sasl_ssl", its_default, "The default, GSSAPI, fails: ");
+}
+
+Test(client, a_file_that_cannot_be_used_is_named)
+{
+    static const char *const NAMES[] = {"ssl.ca.location", "ssl.certificate.location",
+                                        "ssl.key.location", "ssl.crl.location"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        struct property file = {CLIENT_ALL, (char *)NAMES[i], (char *)"/nonexistent", false};
+        char sentence[100];
+        snprintf(sentence, sizeof sentence, "%s: \"/nonexistent\": No such file or directory",
+                 NAMES[i]);
+        refuses("ssl", file, sentence);
+        file.value = (char *)"/dev/null";
+        snprintf(sentence, sizeof sentence, "%s: \"/dev/null\": error:", NAMES[i]);
+        refuses("ssl", file, sentence);
+    }
+}
+
 Test(client, a_query_for_a_topic_does_not_create_it)
 {
     for (int role = CLIENT_ALL; role <= CLIENT_DELIVERIES; role++)
