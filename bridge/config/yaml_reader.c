@@ -23,14 +23,31 @@ __attribute__((format(printf, 3, 4))) int reader_refuse(struct reader *r, int li
     return error_set(r->loader->error, ERR_CONFIG, "%s:%d: %s", r->path, line, why);
 }
 
+/* Returns the line of the byte at which the parser ended. It decodes bytes ahead of its marks. */
+static int line_of_byte(const yaml_parser_t *parser)
+{
+    int line = 1;
+    rewind(parser->input.file);
+    for (size_t left = parser->problem_offset; left > 0; left--)
+        line += getc(parser->input.file) == '\n';
+    return line;
+}
+
 /* YAML takes a value that begins with * as an alias. */
 static int refuse_syntax(struct reader *r)
 {
-    const char *problem = r->parser.problem, *context = r->parser.context;
-    int line = line_of(&r->parser.problem_mark);
-    if (context != NULL && strstr(context, "alias") != NULL)
+    const yaml_parser_t *parser = &r->parser;
+    const char *problem = parser->problem != NULL ? parser->problem : "unreadable";
+    int line =
+        parser->error == YAML_READER_ERROR ? line_of_byte(parser) : line_of(&parser->problem_mark);
+    char at = strstr(problem, "start any token") != NULL ? (char)*parser->buffer.pointer : ' ';
+    if (parser->context != NULL && strstr(parser->context, "alias") != NULL)
         return reader_refuse(r, line, "a value that begins with * needs quotes: write \"*\"");
-    return reader_refuse(r, line, "not YAML: %s", problem != NULL ? problem : "unreadable");
+    if (at == '\t' || strstr(problem, "tab character") != NULL)
+        return reader_refuse(r, line, "YAML does not allow tabs for indentation: use spaces");
+    if (at != ' ')
+        return reader_refuse(r, line, "a value that begins with %c needs quotes", at);
+    return reader_refuse(r, line, "not YAML: %s", problem);
 }
 
 int reader_next(struct reader *r)

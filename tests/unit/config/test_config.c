@@ -325,6 +325,32 @@ Test(config, a_value_that_begins_with_a_star_needs_quotes)
     config_deinit(&config);
 }
 
+Test(config, a_value_that_begins_with_a_reserved_character_needs_quotes)
+{
+    refuses("kafka: {sasl.password: @x}\n", ":1: a value that begins with @ needs quotes");
+    refuses("hold: 1s\nschedule: %x\n", ":2: a value that begins with % needs quotes");
+    takes("schedule: 'a'\nkafka: {sasl.password: '@x'}\n");
+    config_deinit(&config);
+}
+
+Test(config, tabs_that_indent_are_named)
+{
+    static const char SENTENCE[] = ":2: YAML does not allow tabs for indentation: use spaces";
+    refuses("kafka:\n\tlinger.ms: 1\n", SENTENCE);
+    refuses("kafka: {linger.ms: 1}\n\t# comment\nhold: 1s\n", SENTENCE);
+    refuses("schedule: a\n\tb: c\n", SENTENCE);
+    refuses("schedule: |\n\ta\n", SENTENCE);
+    refuses("targets:\n-\ta\n", SENTENCE);
+    takes("hold:\t1s\nkafka: {\n\tlinger.ms: 1}\n");
+    config_deinit(&config);
+}
+
+Test(config, bytes_that_are_not_text_are_refused_with_their_line)
+{
+    refuses("hold: 1s\n\n# f\xfcr\n", ":3: not YAML: ");
+    refuses("hold: 1s\nschedule: a\x01\n", ":2: not YAML: control characters");
+}
+
 Test(config, sizes_have_binary_units)
 {
     takes("memory: 1GiB\n");
