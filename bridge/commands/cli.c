@@ -16,12 +16,8 @@ enum { SILENT = LOG_ERROR + 1 };
 /* Prints a usage error. command: NULL if the name is missing or unknown. */
 static int usage(const struct cli *cli, const char *command, const char *sentence)
 {
-    complain(cli, EXIT_USAGE, "%s", sentence);
-    if (!cli->json && command == NULL)
-        fputs("Run 'delaybridge help' for a list of commands.\n", stderr);
-    else if (!cli->json)
-        fprintf(stderr, "Run 'delaybridge help %s' for its options.\n", command);
-    return EXIT_USAGE;
+    return complain(cli, EXIT_USAGE, "%s (see 'delaybridge help%s%s')", sentence,
+                    command == NULL ? "" : " ", command == NULL ? "" : command);
 }
 
 int cli_unknown_command(const struct cli *cli, const char *name)

@@ -55,6 +55,8 @@ static void ends(const char *line, int code, const char *words)
     cr_expect_eq(got, code, "%s: %d: %s", line, got, err);
     cr_expect(strstr(code == EXIT_DONE ? out : err, words) != NULL, "%s: %s%s", line, out, err);
     cr_expect_str_eq(code == EXIT_DONE ? err : out, "", "%s", line);
+    if (code != EXIT_DONE) /* scripts show the last line */
+        cr_expect_eq(strchr(err, '\n') + 1 - err, (ptrdiff_t)strlen(err), "%s: %s", line, err);
 }
 
 Test(cli, mistakes_in_the_command_line_exit_64)
@@ -70,6 +72,17 @@ Test(cli, mistakes_in_the_command_line_exit_64)
     ends("delaybridge explain 41d", EXIT_USAGE, "max_delay");
     ends("delaybridge explain 37m -c", EXIT_USAGE, "-c");
     ends("delaybridge run --hodl 1s -Xbootstrap.servers=a:1 --targets a", EXIT_USAGE, "'--hodl'");
+}
+
+Test(cli, an_unknown_option_leads_to_the_help_of_its_command)
+{
+    for (const struct command *c = COMMANDS; c->name != NULL; c++) {
+        char line[100], help[100];
+        snprintf(help, sizeof help, "'--nope' (see 'delaybridge help %s')", c->name);
+        snprintf(line, sizeof line, "delaybridge %s --nope", c->name);
+        ends(line, EXIT_USAGE, help);
+    }
+    ends("delaybridge", EXIT_USAGE, "a command is missing (see 'delaybridge help')");
 }
 
 Test(cli, a_misspelled_command_or_option_names_the_nearest_one)
