@@ -24,6 +24,9 @@ static rd_kafka_t *connect_shared(const struct config *config, struct error *err
     rd_kafka_conf_set(conf, "client.id", "delaybridge-companions", NULL, 0);
     rd_kafka_conf_set(conf, "acks", "all", NULL, 0);
     rd_kafka_conf_set(conf, "message.timeout.ms", "10000", NULL, 0);
+    /* With a longer pause, a request of the watch could fail although a broker would answer. */
+    rd_kafka_conf_set(conf, "reconnect.backoff.ms", "100", NULL, 0);
+    rd_kafka_conf_set(conf, "reconnect.backoff.max.ms", "500", NULL, 0);
     rd_kafka_conf_set_dr_msg_cb(conf, presence_on_written);
     rd_kafka_conf_set_log_cb(conf, NULL); /* the workers' clients report the same outage */
     return client_new(RD_KAFKA_PRODUCER, conf, error);

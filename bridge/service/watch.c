@@ -37,16 +37,18 @@ static void look(struct watch *w)
     atomic_store(&w->records, records);
 }
 
-/* Ends an outage when any broker answers. The lanes of a missing leader have their own messages. */
+/* Sends a request during an outage. Any broker may answer it: the lanes of a missing leader have
+   their own messages. */
 static void ask_if_back(const struct watch *w)
 {
     const rd_kafka_metadata_t *metadata;
-    int64_t since_mono_ms = client_log_away_since_mono_ms();
-    if (since_mono_ms == 0 ||
-        rd_kafka_metadata(w->config.committed, 0, NULL, &metadata, ASK_MS) != 0)
+    int64_t since_mono_ms = client_log_away_since_mono_ms(), sent_mono_ms = clock_mono_ms();
+    if (since_mono_ms == 0)
         return;
-    rd_kafka_metadata_destroy(metadata);
-    client_log_back(since_mono_ms);
+    bool answered = rd_kafka_metadata(w->config.committed, 0, NULL, &metadata, ASK_MS) == 0;
+    if (answered)
+        rd_kafka_metadata_destroy(metadata);
+    client_log_asked(since_mono_ms, sent_mono_ms, answered, clock_mono_ms());
 }
 
 /* Waits. Returns true after TICK_MS, false as soon as the watch must stop. */

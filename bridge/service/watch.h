@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch: a thread next to the workers. Every ten seconds it requests how many records of the
-   schedule topic wait behind open transactions. During an outage of Kafka (client_log.h) it repeats
-   the request until a broker answers. The service also runs without it. */
+   schedule topic wait behind open transactions. During an outage of Kafka (client_log.h) it sends
+   requests until a broker answers. The service also runs without it, but does not log outages then.
+ */
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_WATCH_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_WATCH_H
 

@@ -210,7 +210,9 @@ def promises(stage: Stage) -> str:
     ids = sorted(stage.admin.instance_ids(stage.group))
     require(ids == ["shop-0", "shop-1"], f"the members' ids are {ids}")
     target_leaves_the_list(stage, bridge, **settings)
+    stage.proxy.heal(1, reset=True)  # closes all connections: the clients connect again at once
     commands_write_and_show(stage, path)
+    require("Kafka unreachable" not in bridge.log.read_text(), f"closed connections are an outage:\n{bridge.tail()}")
     dead_letter_is_truncated(stage)
     second_signal_ends_it(stage, bridge, path)
     ends_without_kafka(stage, **settings)
