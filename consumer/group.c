@@ -89,8 +89,7 @@ static bool gain(struct group *g, const int *lanes, int n, int tries_max)
     return ok;
 }
 
-/* Lists the assigned lanes that have level partitions. A lane without them was added to the
-   schedule topic after the start. */
+/* Lists the assigned lanes, except those that were added to the schedule topic after the start. */
 static int known_lanes(const struct group *g, const rd_kafka_topic_partition_list_t *given,
                        int *lanes)
 {
@@ -98,11 +97,6 @@ static int known_lanes(const struct group *g, const rd_kafka_topic_partition_lis
     for (int i = 0; i < given->cnt; i++) {
         if (given->elems[i].partition < g->config.lanes)
             lanes[n++] = given->elems[i].partition;
-        else
-            log_error("lane without level partitions, not served: run 'delaybridge topics apply' "
-                      "and restart",
-                      F_TEXT("topic", given->elems[i].topic),
-                      F_INT("lane", given->elems[i].partition));
     }
     return n;
 }

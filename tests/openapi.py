@@ -58,7 +58,7 @@ def component(name: str) -> dict:
 RECENT = record("rates and lateness of the last ten seconds; null: no such second, or no delivery", span_ms=COUNT,
                 requests_per_s=RATE, hops_per_s=RATE, deliveries_per_s=RATE, cancelled_per_s=RATE, dead_letters_per_s=RATE,
                 late_p50_ms=nullable(COUNT), late_p99_ms=nullable(COUNT), late_max_ms=nullable(COUNT))
-NOW = record("gauges of the lanes of this process", lanes=COUNT, owned_lanes=COUNT, restoring_lanes=COUNT, waiting=COUNT,
+NOW = record("gauges of the lanes of this process", lanes=COUNT, owned_lanes=COUNT, restoring_lanes=COUNT, unserved_lanes=COUNT, waiting=COUNT,
              backlog=COUNT, blocked_partitions=COUNT, buffered_records=COUNT, buffered_bytes=COUNT,
              events_blocked_lanes=COUNT, cancels_in_force=COUNT, cancels_limit=COUNT, read_behind_ms=COUNT)
 TOTAL = record("counters since the start of the process", requests=COUNT, refused=COUNT, hops=COUNT, deliveries=COUNT,

@@ -73,7 +73,8 @@ static json_t *gauges_json(const struct metrics *m)
                              count(&stats->lanes), "restoring_lanes",
                              count(&stats->lanes_restoring), "waiting", waiting, "backlog",
                              count(&stats->slots[0].pending), "blocked_partitions", blocked);
-    json_object_update_new(json, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "buffered_records",
+    json_object_update_new(json, json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "unserved_lanes",
+                                           m->watched.lanes_unserved, "buffered_records",
                                            count(&stats->buffered_records), "buffered_bytes",
                                            count(&stats->buffered_bytes), "events_blocked_lanes",
                                            count(&stats->events_blocked), "cancels_in_force",
@@ -92,12 +93,13 @@ static void read_status(void *ctx, const struct metrics *m, const char *why)
                       "schedule", config->schedule, "ready", m->ready, "why",
                       m->ready ? json_null() : json_string(why));
     json_object_update_new(
-        *json, json_pack("{s:s, s:i, s:i, s:o, s:I, s:o, s:o}", "delivery",
-                         config->exactly_once ? "exactly-once" : "at-least-once", "refusals",
-                         m->refusals, "faults", m->faults, "open_transaction_records",
-                         m->open_records < 0 ? json_null() : json_integer(m->open_records),
-                         "config_hash", (json_int_t)m->config_hash, "now", gauges_json(m), "total",
-                         totals_json(m->stats)));
+        *json,
+        json_pack("{s:s, s:i, s:i, s:o, s:I, s:o, s:o}", "delivery",
+                  config->exactly_once ? "exactly-once" : "at-least-once", "refusals", m->refusals,
+                  "faults", m->faults, "open_transaction_records",
+                  m->watched.open_records < 0 ? json_null() : json_integer(m->watched.open_records),
+                  "config_hash", (json_int_t)m->config_hash, "now", gauges_json(m), "total",
+                  totals_json(m->stats)));
 }
 
 void api_status(void *ctx, const struct admin_route *route, const struct admin_request *request,

@@ -114,6 +114,7 @@ static void join(struct scrape_sample *sample, double value)
     if (strstr(sample->name, "_timestamp_seconds") != NULL)
         sample->value = value < sample->value ? value : sample->value;
     else if (strstr(sample->name, "_configured") != NULL ||
+             strstr(sample->name, "_unserved") != NULL ||
              strstr(sample->name, "_limit_per_second") != NULL ||
              strstr(sample->name, "_behind_seconds") != NULL)
         sample->value = value > sample->value ? value : sample->value;

@@ -36,12 +36,15 @@ static void report_group(const struct top_status *s, const struct report *r)
     double ready = top_figures_value(f, "delaybridge_ready");
     double unowned = top_figures_value(f, "delaybridge_lanes_configured") -
                      top_figures_value(f, "delaybridge_lanes");
+    double unserved = top_figures_value(f, "delaybridge_lanes_unserved");
     double refusals = top_figures_value(f, "delaybridge_topic_findings{kind=\"refuse\"}");
     if (ready < f->answered)
         say(r, "nothing-is-delivered", "Processes that are not ready: %.0f of %d.",
             f->answered - ready, f->answered);
     if (s->knows_all && f->answered == f->asked && unowned > 0)
         say(r, "a-lane-is-not-served", "Lanes without an owner: %.0f.", unowned);
+    if (unserved > 0)
+        say(r, "a-lane-is-not-served", "Lanes that were added and are not served: %.0f.", unserved);
     if (refusals > 0)
         say(r, "unsafe-topic-settings", "Settings that could lose waiting records: %.0f.",
             refusals);

@@ -79,9 +79,9 @@ void companions_update(struct companions *c, const struct config *live)
         presence_update(c->presence, live);
 }
 
-int64_t companions_open_records(const struct companions *c)
+struct watched companions_watched(const struct companions *c)
 {
-    return c->watch == NULL ? -1 : watch_open_records(c->watch);
+    return c->watch == NULL ? (struct watched){.open_records = -1} : watch_read(c->watch);
 }
 
 void companions_stop_watch(struct companions *c)

@@ -5,15 +5,13 @@
 #ifndef DELAYBRIDGE_BRIDGE_SERVICE_COMPANIONS_H
 #define DELAYBRIDGE_BRIDGE_SERVICE_COMPANIONS_H
 
-#include "bridge/config/config.h"
-
-#include <stdint.h>
+#include "bridge/service/metrics.h"
 
 struct companions;
 
 struct companions_config {
     const struct config *config; /* at the start; outlives the companions */
-    int lanes;                   /* partitions of the schedule topic */
+    int lanes;                   /* partitions of the schedule topic, at the start */
     int (*owned)(void *ctx);     /* lanes that this process owns; called from their threads */
     void *ctx;
 };
@@ -24,10 +22,9 @@ struct companions *companions_start(const struct companions_config *config);
 /* The workers have applied another configuration. */
 void companions_update(struct companions *companions, const struct config *live);
 
-/* Returns the offsets behind open transactions, or -1 if that is not known (yet). */
-int64_t companions_open_records(const struct companions *companions);
+struct watched companions_watched(const struct companions *companions);
 
-/* Stops the watch. Waits for a request in flight, for two seconds at most. Call it while the
+/* Stops the watch. Waits for its requests, for four seconds at most. Call it while the
    workers drain. */
 void companions_stop_watch(struct companions *companions);
 

@@ -113,6 +113,10 @@ static const struct metric METRICS[] = {
     {"delaybridge_lanes", "gauge", "", "Lanes that this process owns.", STATS(lanes)},
     {"delaybridge_lanes_configured", "gauge", "",
      "Lanes of the cluster: the partitions of the schedule topic.", metrics_write_lanes, 0},
+    {"delaybridge_lanes_unserved", "gauge", "",
+     "Partitions that were added to the schedule topic after the start of this process. It does "
+     "not serve them before a restart.",
+     metrics_write_lanes_unserved, 0},
     {"delaybridge_buffered_records", "gauge", "", "Records in memory or in flight.",
      STATS(buffered_records)},
     {"delaybridge_buffered_bytes", "gauge", "",

@@ -11,6 +11,13 @@
 
 #include <stdio.h>
 
+/* Facts about the schedule topic that brokers report each ten seconds (watch.h). */
+struct watched {
+    int64_t open_records; /* behind transactions that were open in two successive reports; -1: not
+                             known */
+    int lanes_unserved;   /* partitions that were added since the start */
+};
+
 /* The source of all samples. Pointers are borrowed. */
 struct metrics {
     const struct config *config;
@@ -19,7 +26,7 @@ struct metrics {
     int lanes;                         /* of the schedule topic; 0: not known yet */
     int refusals, faults;              /* findings of the check of topics, by kind */
     uint32_t config_hash;              /* 0: the service has not started */
-    int64_t open_records;              /* requests behind open transactions; -1: not known */
+    struct watched watched;
     bool ready;
     const char *librdkafka; /* its version */
 };

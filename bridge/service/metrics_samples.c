@@ -306,8 +306,13 @@ void metrics_write_config_hash(FILE *out, const struct metric *metric, const str
 
 void metrics_write_open_records(FILE *out, const struct metric *metric, const struct metrics *m)
 {
-    if (m->open_records >= 0)
-        sample(out, metric, (uint64_t)m->open_records);
+    if (m->watched.open_records >= 0)
+        sample(out, metric, (uint64_t)m->watched.open_records);
+}
+
+void metrics_write_lanes_unserved(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    sample(out, metric, (uint64_t)m->watched.lanes_unserved);
 }
 
 void metrics_write_findings(FILE *out, const struct metric *metric, const struct metrics *m)

@@ -43,7 +43,7 @@ void monitor_read(struct monitor *m,
     struct metrics metrics = {.config = m->config,
                               .stats = &m->stats,
                               .ready = is_ready(m, why),
-                              .open_records = -1,
+                              .watched.open_records = -1,
                               .librdkafka = rd_kafka_version_str()};
     if (m->service != NULL) {
         metrics.canary = service_canary(m->service);
@@ -51,7 +51,7 @@ void monitor_read(struct monitor *m,
         metrics.refusals = service_refusals(m->service);
         metrics.faults = service_faults(m->service);
         metrics.config_hash = service_config_hash(m->service);
-        metrics.open_records = service_open_records(m->service);
+        metrics.watched = service_watched(m->service);
     }
     read(ctx, &metrics, metrics.ready ? "" : why);
     pthread_mutex_unlock(&m->turn);

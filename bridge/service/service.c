@@ -366,9 +366,10 @@ const struct canary_stats *service_canary(const struct service *s)
     return s->canary == NULL ? NULL : canary_stats(s->canary);
 }
 
-int64_t service_open_records(const struct service *s)
+struct watched service_watched(const struct service *s)
 {
-    return s->companions == NULL ? -1 : companions_open_records(s->companions);
+    return s->companions == NULL ? (struct watched){.open_records = -1}
+                                 : companions_watched(s->companions);
 }
 
 bool service_failed(const struct service *s)

@@ -8,6 +8,7 @@
 #include "bridge/base/error.h"
 #include "bridge/config/config.h"
 #include "bridge/core/stats.h"
+#include "bridge/service/metrics.h"
 #include "levels/err.h"
 
 struct service;
@@ -41,9 +42,8 @@ int service_faults(const struct service *service);
 /* Returns the config_hash of the configuration that the workers have applied. */
 uint32_t service_config_hash(const struct service *service);
 const struct canary_stats *service_canary(const struct service *service); /* NULL: no canary */
-/* Returns the number of offsets behind open transactions of producers in the schedule topic, or -1
-   if it is unknown. */
-int64_t service_open_records(const struct service *service);
+/* Returns the facts about the schedule topic that brokers reported last. */
+struct watched service_watched(const struct service *service);
 
 /* Adds up the figures of all workers. */
 void service_stats(const struct service *service, struct stats *sum);

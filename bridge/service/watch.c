@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread that compares the offsets of two handles, and notices the end of an outage. */
+/* One thread that compares the offsets of two handles, counts lanes, and notices the end of an
+   outage. */
 #include "bridge/service/watch.h"
 
 #include "bridge/base/clock.h"
+#include "bridge/base/log.h"
 #include "consumer/admin/open_records.h"
 #include "consumer/client/client_log.h"
 
@@ -20,11 +22,32 @@ struct watch {
     struct open_records open;
     struct open_lane *before, *now; /* one allocation; lanes entries each */
     _Atomic int64_t records;        /* -1: not known yet */
+    atomic_int unserved;
     pthread_t thread;
     pthread_mutex_t turn; /* guards stop */
     pthread_cond_t stopped;
     bool stop;
 };
+
+/* Counts and logs the lanes that were added since the start. The group learns of them later, after
+   five minutes at most (topic.metadata.refresh.interval.ms). */
+static void count_added(struct watch *w)
+{
+    const rd_kafka_metadata_t *metadata;
+    rd_kafka_t *rk = w->config.committed;
+    rd_kafka_topic_t *topic = rd_kafka_topic_new(rk, w->config.config->schedule, NULL);
+    rd_kafka_resp_err_t err = rd_kafka_metadata(rk, 0, topic, &metadata, ASK_MS);
+    rd_kafka_topic_destroy(topic);
+    if (err != 0)
+        return;
+    bool known = metadata->topic_cnt == 1 && metadata->topics[0].err == 0;
+    int added = known ? metadata->topics[0].partition_cnt - w->config.lanes : 0;
+    rd_kafka_metadata_destroy(metadata);
+    if (known && atomic_exchange(&w->unserved, added > 0 ? added : 0) < added)
+        log_error("lanes were added to the schedule topic, not served: run 'delaybridge topics "
+                  "apply' and restart all processes",
+                  F_TEXT("topic", w->config.config->schedule), F_INT("lanes", added));
+}
 
 static void look(struct watch *w)
 {
@@ -79,6 +102,7 @@ static void *run(void *arg)
         if (clock_mono_ms() < next_mono_ms)
             continue;
         look(w);
+        count_added(w);
         next_mono_ms = clock_mono_ms() + LOOK_EVERY_MS;
     } while (wait_tick(w));
     return NULL;
@@ -133,9 +157,9 @@ struct watch *watch_start(const struct watch_config *config, struct error *error
     return w;
 }
 
-int64_t watch_open_records(const struct watch *w)
+struct watched watch_read(const struct watch *w)
 {
-    return atomic_load(&w->records);
+    return (struct watched){atomic_load(&w->records), atomic_load(&w->unserved)};
 }
 
 void watch_stop(struct watch *w)

@@ -16,7 +16,7 @@ ALERTS = DEPLOY / "prometheus" / "alerts.yaml"
 DASHBOARD = DEPLOY / "grafana" / "delaybridge.json"
 WANTED = {"HeadOverdue", "LatenessHigh", "CanaryMissing", "TopicSettingsUnsafe", "DeadLetters", "TargetFailing",
           "RebalanceStorm", "Down", "RecordsLost", "TopicFaults", "ConfigsDiffer", "OpenTransaction",
-          "PartitionBlocked", "CancelsNearlyFull", "LanesRestoring", "ReadBehind", "EventsBlocked", "PausedLong"}
+          "PartitionBlocked", "CancelsNearlyFull", "LanesRestoring", "ReadBehind", "EventsBlocked", "PausedLong", "LanesUnserved"}
 OURS = re.compile(r"\b(?:delaybridge|process)_[a-z0-9_]+")
 SCRAPED = {"namespace", "job", "instance"}  # added by Prometheus: the target of the scrape
 

@@ -14,6 +14,7 @@ from confluent_kafka.admin import OffsetSpec
 from bad_input import first_of, says
 from client import now_ms
 from generator import Generator
+from operating import Watch
 from stage import Skip, Stage, both_modes, judge, require, require_prompt, will_say
 
 LEVELS = ["1s", "5s", "7s", "10s"]
@@ -306,14 +307,17 @@ def grown(act: Act) -> str:
     """Only the schedule topic gets another partition, and producers use it."""
     quick = act.other("quick", kafka={"bootstrap.servers": act.kafka.bootstrap,
                                       "topic.metadata.refresh.interval.ms": 1000})
-    bridge = act.bridge(quick)
+    bridge = act.bridge(quick, env={"DELAYBRIDGE_LISTEN": f"127.0.0.1:{act.spare_port}"})
     act.send(10)
     act.admin.grow(act.schedule, LANES + 1)
-    will_say(bridge, "lane without level partitions, not served")
     act.sender.producer.list_topics(act.schedule, timeout=10)
     waiting = [r for r in act.send(60) if r.partition == LANES]
     require(waiting, "the producer wrote nothing to the new partition")
     judge(act.verify([r for r in act.sender.journal if r.partition != LANES], timeout=40))
+    will_say(bridge, "lanes were added to the schedule topic, not served", 15)
+    require(Watch(act.spare_port).total("lanes_unserved") == 1, "the metric does not count the added lane")
+    top = json.loads(act.run("top", f"127.0.0.1:{act.spare_port}", "--once", "-o", "json").stdout)
+    require("a-lane-is-not-served" in [alert["section"] for alert in top["attention"]], f"top shows {top['attention']}")
     act.end(bridge)
     refused = act.run("run", "-c", str(act.path))
     require(refused.returncode == 78 and "topics apply" in refused.stderr, f"grown: {refused.stderr}")

@@ -161,7 +161,7 @@ def runbook(browser: Browser) -> None:
 CALM = {
     "alive": True, "ready": True, "why": None, "refusals": 0, "faults": 0,
     "recent": {"late_p50_ms": 0, "late_p99_ms": 3, "late_max_ms": 9, "dead_letters_per_s": 0},
-    "now": {"lanes": 8, "owned_lanes": 8, "blocked_partitions": 0, "read_behind_ms": 0, "restoring_lanes": 0,
+    "now": {"lanes": 8, "owned_lanes": 8, "blocked_partitions": 0, "read_behind_ms": 0, "restoring_lanes": 0, "unserved_lanes": 0,
             "events_blocked_lanes": 0, "cancels_limit": 1000, "cancels_in_force": 10}}
 HEAD = {"lane": 2, "unreadable": False, "newer": False, "foreign": False, "overdue_ms": 0}
 LEVEL = {"level": "5s", "waiting": 3, "blocked_lane": None, "withheld": 0, "redelivering": 0, "head": HEAD}
@@ -172,7 +172,8 @@ TROUBLES: tuple[tuple[dict, str], ...] = (
     ({"recent": {"late_p99_ms": 1001}}, "deliveries-are-late"),
     ({"recent": {"dead_letters_per_s": 0.1}}, "requests-are-dead-lettered"),
     ({"now": {"blocked_partitions": 1}}, "a-partition-is-blocked"), ({"now": {"read_behind_ms": 1001}}, "requests-are-read-late"),
-    ({"now": {"restoring_lanes": 1}}, "lanes-restore-for-long"), ({"now": {"events_blocked_lanes": 1}}, "events-are-blocked"),
+    ({"now": {"restoring_lanes": 1}}, "lanes-restore-for-long"),
+    ({"now": {"unserved_lanes": 1}}, "a-lane-is-not-served"), ({"now": {"events_blocked_lanes": 1}}, "events-are-blocked"),
     ({"now": {"cancels_in_force": 801}}, "cancels-are-nearly-full"), ({"refusals": 1}, "unsafe-topic-settings"),
     ({"faults": 1}, "unsafe-topic-settings"), ({"level": {"blocked_lane": 3}}, "a-partition-is-blocked"),
     ({"level": {"head": {**HEAD, "newer": True}}}, "a-newer-version-wrote-a-record"),

@@ -19,6 +19,12 @@ const OF_STATUS = [
   ["bad", "nothing-is-delivered", ({ready, why}) => !ready && `The process is not ready: ${why}.`],
   [
     "bad",
+    "a-lane-is-not-served",
+    ({now}) =>
+      now.unserved_lanes > 0 && `Added, and not served: ${plural(now.unserved_lanes, "lane")}.`,
+  ],
+  [
+    "bad",
     "a-partition-is-blocked",
     ({now}) =>
       now.blocked_partitions > 0 && `Blocked: ${plural(now.blocked_partitions, "partition")}.`,

@@ -48,10 +48,12 @@ Test(scrape, several_services_add_up)
 {
     struct scrape scrape = {0};
     body = "# HELP a_total it\na_total 2\nb{x=\"1\",y=\"z\"} 1.5\nhead_timestamp_seconds 100\n"
-           "lanes_configured 8\nread_behind_seconds 2\nx_limit_per_second{target=\"a\"} 0.5\n"
+           "lanes_configured 8\nlanes_unserved 1\nread_behind_seconds "
+           "2\nx_limit_per_second{target=\"a\"} 0.5\n"
            "delaybridge_build_info{version=\"1\"} 1\n";
     cr_assert_eq(scrape_read(&scrape, address, 1000, &error), 0, "%s", error.text);
     body = "a_total 3\nb{x=\"1\",y=\"z\"} 2\nnew 1\nhead_timestamp_seconds 90\nlanes_configured 8\n"
+           "lanes_unserved 2\n"
            "x_limit_per_second{target=\"a\"} 0.5\nread_behind_seconds 3\n"
            "delaybridge_build_info{version=\"1\"} 1\n";
     cr_assert_eq(scrape_read(&scrape, address, 1000, &error), 0, "%s", error.text);
@@ -61,6 +63,7 @@ Test(scrape, several_services_add_up)
     cr_expect_eq(scrape_value(&scrape, "new"), 1);
     cr_expect_eq(scrape_value(&scrape, "head_timestamp_seconds"), 90, "the earlier");
     cr_expect_eq(scrape_value(&scrape, "lanes_configured"), 8, "the larger");
+    cr_expect_eq(scrape_value(&scrape, "lanes_unserved"), 2, "the larger");
     cr_expect_eq(scrape_value(&scrape, "x_limit_per_second{target=\"a\"}"), 0.5, "the larger");
     cr_expect_null(scrape_find(&scrape, "a"));
     scrape_deinit(&scrape);

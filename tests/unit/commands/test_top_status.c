@@ -23,6 +23,7 @@ static const struct trouble {
     {"", SPAN_BUCKETS - 1, "deliveries-are-late ", "late"},
     {"delaybridge_lanes 3\ndelaybridge_lanes_configured 4\n", 0, "a-lane-is-not-served ",
      "needs_attention"},
+    {"delaybridge_lanes_unserved 1\n", 0, "a-lane-is-not-served ", "needs_attention"},
     {"delaybridge_topic_findings{kind=\"refuse\"} 1\n", 0, "unsafe-topic-settings ",
      "needs_attention"},
     {"delaybridge_topic_findings{kind=\"fault\"} 1\n", 0, "unsafe-topic-settings ", "on_time"},

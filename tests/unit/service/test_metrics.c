@@ -118,6 +118,8 @@ Test(metrics, counters_have_the_labels_of_their_origin)
     cr_expect(says("delaybridge_forwarded_records_total{level=\"schedule\",kind=\"delivery\"} 8"));
     cr_expect(says("delaybridge_forwarded_records_total{level=\"1m\",kind=\"dead_letter\"} 9"));
     cr_expect(says("delaybridge_lanes_configured 8"));
+    metrics.watched.lanes_unserved = 2;
+    cr_expect(says("delaybridge_lanes_unserved 2"));
     cr_expect(says("delaybridge_memory_limit_bytes 1048576"));
 }
 
@@ -174,9 +176,9 @@ Test(metrics, the_hash_of_the_configuration_differs_where_members_must_agree)
 
 Test(metrics, unknown_open_transactions_have_no_series)
 {
-    metrics.open_records = -1;
+    metrics.watched.open_records = -1;
     cr_expect_not(says("delaybridge_schedule_open_transaction_records 0"));
-    metrics.open_records = 12;
+    metrics.watched.open_records = 12;
     cr_expect(says("delaybridge_schedule_open_transaction_records 12"));
 }
 
