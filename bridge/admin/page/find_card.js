@@ -30,6 +30,15 @@ function content(record) {
   return [headersOf(record.headers), value];
 }
 
+function notesOf(found) {
+  if (found.notes.length === 0) return null;
+  return el(
+    "ul",
+    {class: "notes"},
+    found.notes.map((note) => el("li", {}, foreign(note, NOTE_MAX))),
+  );
+}
+
 function known(value, name) {
   return value === undefined || value === null ? null : [foreign(value), " ", copyButton(value, name)];
 }
@@ -65,6 +74,7 @@ export function card(found, changed) {
     el("header", {}, state({kind, word}), title, source && copyButton(source, "source")),
     el("div", {class: "card-columns"}, left, life),
     content(found.record),
+    notesOf(found),
     el("div", {class: "buttons"}, saveButton(() => saved, "request")),
   );
   const addEvents = (events) => {
@@ -80,8 +90,7 @@ export function card(found, changed) {
 export function nothing(found) {
   const offsets = found.searched.reduce((sum, one) => sum + one.offsets, 0);
   const topics = plural(found.searched.length, "topic");
-  const notes = found.notes.map((note) => el("li", {}, foreign(note, NOTE_MAX)));
   const words = found.state === "not_waiting" ? "No such request waits." : "No request was found.";
   const text = `${words} Searched: ${plural(offsets, "offset")} of ${topics}.`;
-  return [el("p", {class: "empty"}, text), el("ul", {class: "notes"}, notes)];
+  return [el("p", {class: "empty"}, text), notesOf(found)];
 }

@@ -11,7 +11,7 @@ import {foreign, time} from "./text.js";
 const NOTE_MAX = 400;
 const WAYS = [
   ["id", "ID", "Reads all that waits. A key or source is faster."],
-  ["key", "Key", "Searches one lane."],
+  ["key", "Key", "Searches its lane first."],
   ["source", "Source", "TOPIC/PARTITION/OFFSET, as in dlb-source."],
 ];
 
