@@ -87,16 +87,17 @@ const struct command COMMANDS[] = {
      "Give --id, --key or --source. The answer is waiting, delivered, dead-lettered or cancelled, "
      "with the\nplace of the record. All other states are searched only if no such record waits. A "
      "cancelled request\nis found by its cancel, while that is in force or on the schedule topic. "
-     "With 'events', an event of\nthe end of a request is an answer, too. There is no index. --key "
-     "and --source limit the search to\none lane. --due, --sent and --source limit it to a range "
-     "of each level. --id alone reads all waiting\nrecords. A record counts as waiting until its "
-     "progress is committed. Exits 1 if there is no such\nrecord.\n",
+     "With 'events', an event of\nthe end of a request is an answer, too. There is no index. "
+     "--source limits the search to one lane.\n--key does so if the request is in the lane that "
+     "murmur2 computes. All lanes are searched otherwise,\nand a note names the lane of the "
+     "request. --due, --sent and --source limit the search to a range of\neach level. --id alone "
+     "reads all waiting records. A record counts as waiting until its progress is\ncommitted. "
+     "Exits 1 if there is no such record.\n",
      NEEDS_BROKERS, cmd_find},
     {"events", "", 0, 0, NULL, EVENTS_OPTIONS, "show the events of one request",
-     "Reads the topic of events, which the bridge writes if 'events' is set. A key or a source "
-     "names "
-     "one\npartition, an identifier alone means all. Exits 1 if there is no event of this "
-     "request.\n",
+     "Reads the topic of events, which the bridge writes if 'events' is set. A source names "
+     "one\npartition, and so does a key if events of the request are in it. Otherwise all are "
+     "read. Exits 1 if\nthere is no event of this request.\n",
      NEEDS_BROKERS, cmd_events},
     {"forecast", "", 0, 0, NULL, FORECAST_OPTIONS, "show how many records leave each level soon",
      "Counts the waiting records that leave each level, to another level or to their target. "

@@ -5,6 +5,8 @@
 #include "bridge/commands/place.h"
 #include "bridge/commands/result.h"
 #include "consumer/admin/browse.h"
+#include "levels/event.h"
+#include "levels/murmur2.h"
 #include "levels/topic_name.h"
 
 #include <stdio.h>
@@ -15,7 +17,8 @@ struct events {
     const struct cli *cli;
     char topic[TOPIC_TEXT_MAX];
     const char *id, *key, *source; /* NULL: any */
-    int lane;                      /* -1: all */
+    int lane, skipped;             /* -1: all; -1: none */
+    bool has_request;              /* an event is of a request, not only of its cancel */
     json_t *found;                 /* the events, in the order of reading */
     bool cut;                      /* there was no room for more */
     bool stopped;                  /* by the receiver of the results (output.h) */
@@ -25,6 +28,13 @@ static bool is_text(const json_t *data, const char *name, const char *wanted)
 {
     const char *text = json_string_value(json_object_get(data, name));
     return wanted == NULL || (text != NULL && strcmp(text, wanted) == 0);
+}
+
+static bool is_of_request(const json_t *data)
+{
+    return !is_text(data, "event", event_name(EVENT_CANCEL_ACCEPTED)) &&
+           !is_text(data, "event", event_name(EVENT_CANCEL_UNMATCHED)) &&
+           !is_text(data, "event", event_name(EVENT_TOO_LATE));
 }
 
 static bool take(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
@@ -41,6 +51,7 @@ static bool take(void *ctx, intptr_t tag, const rd_kafka_message_t *message)
         json_string_value(json_object_get(event, "time")); /* its place in the list */
     bool wanted = time != NULL && is_text(data, "id", e->id) && is_text(data, "key", e->key) &&
                   is_text(data, "source", e->source);
+    e->has_request |= wanted && is_of_request(data);
     e->cut |= wanted && !output_keep(e->cli, message->len);
     if (wanted && !e->cut)
         json_array_append(e->found, event);
@@ -115,6 +126,40 @@ static int print_all(const struct events *e)
     return n > 0 ? EXIT_DONE : EXIT_NOT_FOUND;
 }
 
+static int read_lanes(struct events *e, rd_kafka_t *rk, int lanes, struct error *error)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(lanes);
+    for (int lane = 0; lane < lanes; lane++)
+        if ((e->lane < 0 || e->lane == lane) && lane != e->skipped)
+            rd_kafka_topic_partition_list_add(list, e->topic, lane)->offset =
+                RD_KAFKA_OFFSET_BEGINNING;
+    struct browse browse = {
+        .rk = rk, .timeout_ms = e->cli->timeout_ms, .each = take, .ctx = e, .is_patient = true};
+    int err = browse_read(&browse, list, error);
+    rd_kafka_topic_partition_list_destroy(list);
+    return err;
+}
+
+/* Reads the lane of the key, then the others if it has no event of a request. A producer with
+   another partitioner uses another lane, and so did all before partitions were added. */
+static int read_lanes_of_key(struct events *e, rd_kafka_t *rk, int lanes, struct error *error)
+{
+    e->lane = murmur2_partition(bytes_text(e->key), lanes);
+    int err = read_lanes(e, rk, lanes, error);
+    if (err != 0 || e->has_request || e->stopped || lanes == 1)
+        return err;
+    e->skipped = e->lane;
+    e->lane = -1;
+    err = read_lanes(e, rk, lanes, error);
+    if (err == 0 && e->has_request)
+        complain(e->cli, EXIT_DONE,
+                 "warning: the request is not in lane %d, which murmur2 computes for its key. Its "
+                 "producer has another partitioner ('delaybridge check --sample'), or partitions "
+                 "were added. Only 'cancel --all-lanes' reaches it",
+                 e->skipped);
+    return err;
+}
+
 static int read_all(struct events *e, rd_kafka_t *rk)
 {
     struct error error;
@@ -124,17 +169,8 @@ static int read_all(struct events *e, rd_kafka_t *rk)
                         "topic %s does not exist, or cannot be read: set 'events' and run "
                         "'delaybridge topics apply', or allow Read on it",
                         e->topic);
-    if (e->key != NULL && e->lane < 0)
-        e->lane = rd_kafka_msg_partitioner_murmur2(NULL, e->key, strlen(e->key), lanes, NULL, NULL);
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(lanes);
-    for (int lane = 0; lane < lanes; lane++)
-        if (e->lane < 0 || e->lane == lane)
-            rd_kafka_topic_partition_list_add(list, e->topic, lane)->offset =
-                RD_KAFKA_OFFSET_BEGINNING;
-    struct browse browse = {
-        .rk = rk, .timeout_ms = e->cli->timeout_ms, .each = take, .ctx = e, .is_patient = true};
-    int err = browse_read(&browse, list, &error);
-    rd_kafka_topic_partition_list_destroy(list);
+    bool is_of_key = e->key != NULL && e->lane < 0;
+    int err = (is_of_key ? read_lanes_of_key : read_lanes)(e, rk, lanes, &error);
     return err == 0 ? print_all(e) : complain(e->cli, EXIT_UNREACHABLE, "%s", error.text);
 }
 
@@ -144,7 +180,8 @@ int cmd_events(struct cli *cli)
                        .id = arguments_text(cli->arguments, "--id"),
                        .key = arguments_text(cli->arguments, "--key"),
                        .source = arguments_text(cli->arguments, "--source"),
-                       .lane = -1};
+                       .lane = -1,
+                       .skipped = -1};
     struct place place;
     rd_kafka_t *rk;
     if (e.id == NULL && e.key == NULL && e.source == NULL)

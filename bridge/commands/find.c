@@ -20,7 +20,8 @@ static int (*const SEARCHES[])(struct find *) = {
     find_request, /* due time and target, while the schedule topic has the request */
     find_waiting, /* on the schedule topic and in the levels */
     find_request_in_history,
-    find_dead_letter, /* before the target, on which Read may be denied */
+    find_in_other_lanes, /* before a cancel of the key, which reaches only its lane */
+    find_dead_letter,    /* before the target, on which Read may be denied */
     find_delivered,
     find_cancelled,     /* late, since a cancel of a delivered request voids nothing */
     find_reported_ever, /* the last one, since a topic has the events of days */
@@ -68,7 +69,7 @@ static int read_options(struct find *find)
     const char *source = arguments_text(arguments, "--source");
     wanted->id = text_of(arguments, "--id");
     wanted->key = text_of(arguments, "--key");
-    wanted->lane = -1;
+    wanted->lane = wanted->key_lane = -1;
     wanted->limit = (int)arguments_number(arguments, "--limit");
     if (source == NULL && bytes_is_null(wanted->id) && bytes_is_null(wanted->key))
         return error_set(&find->error, ERR_DATA, "give --id, --key or --source");
@@ -82,7 +83,7 @@ static int choose_lane(struct find *find)
     struct wanted *wanted = &find->wanted;
     int lanes = find->offsets.lanes;
     if (wanted->lane < 0 && !bytes_is_null(wanted->key))
-        wanted->lane = murmur2_partition(wanted->key, lanes);
+        wanted->lane = wanted->key_lane = murmur2_partition(wanted->key, lanes);
     if (wanted->lane >= lanes)
         return error_set(&find->error, ERR_DATA, "--source: %s has no partition %d, only 0 to %d",
                          find->cli->config->schedule, wanted->lane, lanes - 1);
@@ -100,8 +101,26 @@ static int search(struct find *find)
     return err == 0 ? find_cancels_of_waiting(find) : err;
 }
 
+/* Adds a note if a request of the key is in another lane, where cancels of the key miss it. */
+static void note_lane(struct find *find)
+{
+    int key_lane = find->wanted.key_lane, lane = -1;
+    for (int i = 0; i < find->known_n; i++)
+        lane = find->known[i].lane != key_lane ? find->known[i].lane : lane;
+    for (int i = 0; i < find->found_n; i++)
+        if (find->found[i].source_lane >= 0 && find->found[i].source_lane != key_lane)
+            lane = find->found[i].source_lane;
+    if (key_lane >= 0 && lane >= 0)
+        find_note(find,
+                  "it is in lane %d, but murmur2 computes lane %d. Its producer has "
+                  "another partitioner ('delaybridge check --sample'), or partitions were added. "
+                  "Only 'cancel --all-lanes' reaches it",
+                  lane, key_lane);
+}
+
 static int answer(struct find *find)
 {
+    note_lane(find);
     if (find->found_n > 0 && find->denied[0] != '\0')
         find_note(find, "deliveries were not searched: allow Read on %.100s", find->denied);
     for (int i = 0; i < find->found_n; i++)

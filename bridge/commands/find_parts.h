@@ -27,7 +27,8 @@ enum {
 struct wanted {
     struct bytes id, key; /* null: not given */
     bool by_source;
-    int lane; /* the lane of the source or key; -1: all lanes */
+    int lane;     /* the lane of the source or key; -1: all lanes */
+    int key_lane; /* by murmur2; -1: no key decides the lane */
     int64_t source_offset;
     bool due_known, sent_known;
     struct around due, sent;
@@ -108,7 +109,7 @@ struct find {
     int found_n;
     struct searched searched[SEARCHED_MAX];
     int searched_n, scans_n;
-    char notes[NOTES_MAX][160]; /* sentences: limits of this search */
+    char notes[NOTES_MAX][256]; /* sentences: limits of this search */
     int notes_n;
     char denied[TOPIC_TEXT_MAX]; /* a target that may not be read, or "" */
     struct error error;          /* the sentence of a failed search */
@@ -132,6 +133,10 @@ int find_waiting(struct find *find) must_check;
 /* Searches all that the schedule topic still has, to learn due time and target. Does nothing if
    find_request has found the request. */
 int find_request_in_history(struct find *find) must_check;
+
+/* Repeats the three searches above in all lanes, if that of the key has no request. All later
+   searches then read all lanes, too. */
+int find_in_other_lanes(struct find *find) must_check;
 
 int find_dead_letter(struct find *find) must_check;
 
@@ -181,6 +186,9 @@ int find_partitions(struct find *find, const char *topic, int *partitions) must_
 /* Searches the target for a delivery within a span of the time of its event. */
 int find_on_target(struct find *find, const struct found *found, int64_t span_ms) must_check;
 
+/* Returns whether the searches so far have read only the lane of the key. */
+bool find_has_other_lanes(const struct find *find);
+
 /* Returns the known request of this source, or NULL. */
 const struct known *find_known(const struct find *find, int lane, int64_t offset);
 
@@ -196,6 +204,7 @@ bool find_match_request(struct find *find, const rd_kafka_message_t *message);
 bool find_read_voider(const struct find *find, const rd_kafka_message_t *message,
                       struct voider *voider);
 
+/* Adds a note once. */
 __attribute__((format(printf, 2, 3))) void find_note(struct find *find, const char *format, ...);
 
 /* Returns false when there is no room for more answers. Called by several threads. Copies

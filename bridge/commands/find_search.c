@@ -21,8 +21,12 @@ void find_note(struct find *find, const char *format, ...)
     if (find->notes_n == NOTES_MAX)
         return;
     va_start(arguments, format);
-    vsnprintf(find->notes[find->notes_n++], sizeof find->notes[0], format, arguments);
+    vsnprintf(find->notes[find->notes_n], sizeof find->notes[0], format, arguments);
     va_end(arguments);
+    for (int i = 0; i < find->notes_n; i++)
+        if (strcmp(find->notes[i], find->notes[find->notes_n]) == 0)
+            return;
+    find->notes_n++;
 }
 
 static void show_bar(void *ctx, int64_t read, int64_t all)

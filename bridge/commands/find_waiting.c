@@ -109,7 +109,7 @@ int find_request(struct find *find)
     find->only_requests = true;
     int err = scan_history(find, wanted->by_source ? NULL : &wanted->sent);
     find->only_requests = false;
-    if (err == 0 && find->known_n == 0)
+    if (err == 0 && find->known_n == 0 && !find_has_other_lanes(find))
         find_note(find, wanted->by_source
                             ? "the schedule topic no longer has this offset"
                             : "the schedule topic has no such request from the time of --sent");
@@ -215,4 +215,21 @@ int find_waiting(struct find *find)
         err = scan_waiting(find, NULL, 0, NULL);
     }
     return err == 0 && find->found_n == 0 ? scan_moved(find) : err;
+}
+
+bool find_has_other_lanes(const struct find *find)
+{
+    return find->wanted.key_lane >= 0 && find->wanted.lane >= 0 && find->offsets.lanes > 1;
+}
+
+/* The request of another partitioner, or from before partitions were added, is in another lane. */
+int find_in_other_lanes(struct find *find)
+{
+    if (find->known_n > 0 || !find_has_other_lanes(find))
+        return 0;
+    find->wanted.lane = -1;
+    int err = find_request(find);
+    if (err == 0)
+        err = find_waiting(find);
+    return err == 0 && find->found_n == 0 ? find_request_in_history(find) : err;
 }

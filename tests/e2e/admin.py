@@ -10,11 +10,11 @@ import time
 from dataclasses import dataclass
 
 from client import now_ms
-from contract import rfc3339
+from contract import partition_of, rfc3339
 from found import Crowd, settle
 from processes import Bridge
 from schemas import faults
-from stage import Stage, both_modes, require, will_say
+from stage import LANES, Stage, both_modes, require, will_say
 
 TOKEN, OTHER_TOKEN = "0123456789abcdef-first", "0123456789abcdef-second"
 OPEN = ("status", "levels", "lanes", "forecast", "targets")
@@ -168,6 +168,7 @@ def written(stage: Stage, api: Api) -> None:
         require(found["record"]["id"] == id_, f"{found}")
     require(api.found("waiting", id="admin-1")["record"]["headers"] == [["a", "b"]], "the header of a sent request")
     keyed(stage, api)
+    in_another_lane(stage, api)
     before = api.call("GET", "levels").body
     bad = api.call("POST", "send", {"requests": [{"delay": "1s", "target": "e2e.a", "value": "x", "key": "k9", "id": "admin-9"},
                                                  {"delay": "1s", "target": "other", "value": "x"}]}, status=400).body
@@ -204,6 +205,23 @@ def keyed(stage: Stage, api: Api) -> None:
     answer = api.call("POST", "cancel", {"requests": [{"key": record["record_key"], "id": record["id"]}], "wait": "8s"}).body
     require([r["state"] for r in answer["results"]] == ["in_force"], f"{answer}")
     api.found("cancelled", id="keyed", key="record-key")
+
+
+def in_another_lane(stage: Stage, api: Api) -> None:
+    """find and events look for a key in the lane of murmur2 first, then in the others, and say so. An event of a cancel that
+    misses the request is no event of it."""
+    right = partition_of(b"astray", LANES)
+    stage.sender.producer.produce(stage.schedule, b"x", b"astray", partition=(right + 1) % LANES, headers=[
+        ("dlb-delay", b"30m"), ("dlb-target", b"e2e.a")])
+    stage.sender.producer.flush(30)
+    api.call("POST", "cancel", {"requests": [{"key": "astray"}], "wait": "8s"})
+    found = api.found("waiting", key="astray")
+    require(found["source"]["partition"] == (right + 1) % LANES and "check --sample" in found["notes"][-1], f"{found}")
+    deadline = time.monotonic() + 20
+    while not (job := api.job("events", {"key": "astray"}))["warnings"]:
+        require(job["state"] == "done" and time.monotonic() < deadline, f"{job}")
+    require({"accepted", "cancel_accepted"} <= {event["data"]["event"] for event in job["results"]}, f"{job}")
+    require(len(job["warnings"]) == 1 and f"not in lane {right}" in job["warnings"][0], f"{job}")
 
 
 def redriven(stage: Stage, api: Api) -> None:
