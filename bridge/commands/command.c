@@ -28,7 +28,8 @@ const struct command COMMANDS[] = {
      "plan prints the changes that apply would make, with partitions, replicas and settings. It "
      "changes\nnothing, and exits 78 if a change is necessary. apply waits until every broker "
      "shows "
-     "its\nchanges, for six times --timeout at most.\n",
+     "its\nchanges, and prints its progress to stderr. It gives up when no partition has become "
+     "ready for six\ntimes --timeout.\n",
      NEEDS_BROKERS, cmd_topics},
     {"send", "", 0, 0, NULL, SEND_OPTIONS,
      "send one request, or one for each line of JSON on stdin",

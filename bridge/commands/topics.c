@@ -148,13 +148,19 @@ static void say_json(const char *line)
     print_json(json_pack("{s:s}", "done", line));
 }
 
+static void show_text(const char *line)
+{
+    fprintf(stderr, "delaybridge: %s\n", line);
+}
+
 static int apply(const struct cli *cli, rd_kafka_t *rk, bool fewer_replicas)
 {
     struct error error;
     struct findings left;
     struct topics_job job = {.timeout_ms = cli->timeout_ms,
                              .fewer_replicas = fewer_replicas,
-                             .say = cli->json ? say_json : say_text};
+                             .say = cli->json ? say_json : say_text,
+                             .show = cli->json ? NULL : show_text};
     int err = topics_apply(rk, cli->config, &job, &left, &error);
     if (err != 0)
         return complain(cli, err == ERR_CONFIG ? EXIT_CONFIG : EXIT_UNREACHABLE, "%s", error.text);

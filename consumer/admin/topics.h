@@ -59,14 +59,15 @@ struct topics_job {
     int timeout_ms;
     /* Create topics although fewer brokers are alive than replication demands. */
     bool fewer_replicas;
-    void (*say)(const char *line); /* called for each change */
-    int created, grown, changed;   /* numbers of topics */
+    void (*say)(const char *line);  /* called for each change */
+    void (*show)(const char *line); /* called every few seconds of a long wait; or NULL */
+    int created, grown, changed;    /* numbers of topics */
 };
 
-/* Creates missing topics, corrects wrong ones, and waits until every broker shows the changes, for
-   six times timeout_ms at most. Fills left with the findings that it cannot correct. Returns 0,
-   ERR_KAFKA (try again), or ERR_CONFIG (a broker refused, or too few brokers are alive) with a
-   sentence. */
+/* Creates missing topics, corrects wrong ones, and waits until every broker shows the changes.
+   Stops waiting when no partition has become ready for six times timeout_ms. Fills left with the
+   findings that it cannot correct. Returns 0, ERR_KAFKA (try again), or ERR_CONFIG (a broker
+   refused, or too few brokers are alive) with a sentence. */
 int topics_apply(rd_kafka_t *rk, const struct config *config, struct topics_job *job,
                  struct findings *left, struct error *error) must_check;
 

@@ -325,7 +325,7 @@ static int apply_all(struct apply *a)
 {
     char topics[COUNTED_MAX];
     struct settling settling = {
-        .admin = &a->admin, .config = a->config, .survey = &a->survey, .say = a->job->say};
+        .admin = &a->admin, .config = a->config, .survey = &a->survey, .show = a->job->show};
     int err = take_first(a);
     if (err == 0 && topics_are_settled(&a->survey, a->config, SETTLE_ON_RULES, NULL) &&
         a->survey.unread[0] == '\0')

@@ -3,12 +3,19 @@
 #include "consumer/admin/topics_settle.h"
 
 #include "bridge/base/clock.h"
+#include "consumer/client/log_ends.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 
-enum { EACH_MS = 100, LONG_MS = 5000, ELECTION_MS = 1000 };
+enum {
+    EACH_MS = 100,
+    LOOK_MS = 1000,
+    LOOK_EACH_MS = 1000,
+    SHOW_EACH_MS = 5000,
+    ELECTION_MS = 1000
+};
 
 static void pause_shortly(void)
 {
@@ -113,37 +120,113 @@ static int ask_broker(struct settling *s, int32_t broker, enum settle_on state, 
     return err;
 }
 
-static void say_if_long(struct settling *s)
+/* Finds partition number n of all that the topics will have. Returns NULL if it does not exist. */
+static const struct topic_seen *find_partition(const struct survey *survey, int64_t n,
+                                               int *partition)
 {
-    char line[sizeof s->lag.text + 64];
-    if (s->said || s->waited_ms < LONG_MS)
+    for (size_t i = 0; i < survey->topics_n; i++) {
+        const struct topic_seen *topic = &survey->topics[i];
+        int wanted = topic_partitions_wanted(survey, topic);
+        if (n < wanted) {
+            *partition = (int)n;
+            return n < topic->partitions ? topic : NULL;
+        }
+        n -= wanted;
+    }
+    return NULL;
+}
+
+static int64_t count_wanted(const struct survey *survey)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < survey->topics_n; i++)
+        n += topic_partitions_wanted(survey, &survey->topics[i]);
+    return n;
+}
+
+static bool answers(struct admin *admin, const char *topic, int partition)
+{
+    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
+    const rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(one, topic, partition);
+    bool is_ready = log_ends_ask(admin->rk, one, LOG_END, LOOK_MS) == 0 && at->err == 0;
+    rd_kafka_topic_partition_list_destroy(one);
+    return is_ready;
+}
+
+/* Sends one request for each. In a request for many, one that fails would hide the others. */
+void progress_look(struct progress *progress, struct admin *admin, const struct survey *survey)
+{
+    int64_t wanted = count_wanted(survey), until_mono_ms = clock_mono_ms() + LOOK_MS;
+    progress->all_n = wanted < PROGRESS_SAMPLE ? (int)wanted : PROGRESS_SAMPLE;
+    for (int i = 0; i < progress->all_n && clock_mono_ms() < until_mono_ms; i++) {
+        int partition, at = progress->next % progress->all_n;
+        const struct topic_seen *topic =
+            find_partition(survey, wanted * at / progress->all_n, &partition);
+        progress->next = at + 1;
+        if (topic == NULL || progress->ready[at])
+            continue;
+        progress->ready[at] = answers(admin, topic->name, partition);
+        progress->ready_n += progress->ready[at];
+    }
+}
+
+bool progress_lasts(struct progress *progress, int before_n, int64_t now_mono_ms,
+                    int64_t patience_ms)
+{
+    if (progress->ready_n > before_n)
+        progress->grown_mono_ms = now_mono_ms;
+    return now_mono_ms - progress->grown_mono_ms < patience_ms;
+}
+
+static void show_progress(struct settling *s)
+{
+    char line[sizeof s->lag.text + 128];
+    if (s->show == NULL || clock_mono_ms() - s->shown_mono_ms < SHOW_EACH_MS)
         return;
-    s->said = true;
-    snprintf(line, sizeof line, "waiting until every broker shows the changes (%s)", s->lag.text);
-    s->say(line);
+    s->shown_mono_ms = clock_mono_ms();
+    snprintf(line, sizeof line,
+             "waiting until every broker shows the changes (%s): ready partitions of a sample: %d "
+             "of %d",
+             s->lag.text, s->progress.ready_n, s->progress.all_n);
+    s->show(line);
+}
+
+/* The first look finds partitions that were ready before the wait, which is no progress. */
+static bool may_wait(struct settling *s)
+{
+    bool is_first = s->progress.all_n == 0;
+    int before_n = s->progress.ready_n;
+    if (clock_mono_ms() - s->looked_mono_ms >= LOOK_EACH_MS) {
+        progress_look(&s->progress, s->admin, s->survey);
+        s->looked_mono_ms = clock_mono_ms();
+    }
+    show_progress(s);
+    return progress_lasts(&s->progress, is_first ? s->progress.ready_n : before_n, clock_mono_ms(),
+                          (int64_t)s->admin->timeout_ms * SETTLE_TIMEOUTS);
 }
 
 int topics_settle(struct settling *s, enum settle_on state)
 {
     bool readable = s->survey->unread[0] == '\0', shown = false;
-    int64_t most_ms = (int64_t)s->admin->timeout_ms * SETTLE_TIMEOUTS;
-    int64_t start_mono_ms = clock_mono_ms() - s->waited_ms;
-    while (s->waited_ms < most_ms) {
+    int64_t start_mono_ms = clock_mono_ms();
+    s->looked_mono_ms = s->shown_mono_ms = start_mono_ms;
+    s->progress = (struct progress){.grown_mono_ms = start_mono_ms};
+    do {
         survey_deinit(s->survey);
         s->admin->ask = 0;
         int err = survey_take_from(s->admin, s->config, s->survey);
         shown = err == 0 && shows(s, s->survey, state);
         for (int i = 0; err == 0 && shown && readable && i < s->survey->brokers; i++)
             err = ask_broker(s, s->survey->broker_ids[i], state, &shown);
-        s->waited_ms = clock_mono_ms() - start_mono_ms;
-        if (err != 0 || shown)
+        if (err == ERR_KAFKA) /* the broker is busy, or has just ended */
+            lags(&s->lag, "%.*s", (int)sizeof s->lag.text - 1, s->admin->error.text);
+        else if (err != 0 || shown)
             return err;
         rd_kafka_poll(s->admin->rk, 0);
-        say_if_long(s);
         pause_shortly();
-    }
+    } while (may_wait(s));
     return error_set(&s->admin->error, ERR_KAFKA,
                      "the changes are made, but %d s later not every broker shows them (%s): see "
                      "that broker's log, and run it again",
-                     (int)(s->waited_ms / 1000), s->lag.text);
+                     (int)((clock_mono_ms() - start_mono_ms) / 1000), s->lag.text);
 }
