@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 
 from lateness import Bridged
 from place import Place, now_ms
-from processes import free_port
+from processes import reserve_ports
 from table import Row
 
 TOKEN = "0123456789abcdef"
@@ -75,7 +75,7 @@ def calling(port: int, searchers: int) -> Connection:
 def played(place: Place, rate: int, seconds: int, kind: str, waiting: int) -> dict:
     token = place.folder / "token"
     token.write_text(TOKEN)
-    port = free_port(2) + 1  # the bridge of the stream takes the first one
+    port = reserve_ports()
     bridged = Bridged(place, rate, 1000, 1500, seconds, admin=f"127.0.0.1:{port}", admin_token={"file": str(token)})
     stamp = now_ms()
     place.load(topic=f"{bridged.stream.load['topic']}.1h", kind="envelope", count=waiting, stamp=stamp,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lateness import hops_each
 from place import LANES, Place, now_ms
-from processes import cpu_seconds, free_port
+from processes import cpu_seconds, reserve_ports
 from table import Row
 
 HOUR = 3_600_000
@@ -109,7 +109,7 @@ class Instant:
 
 def at_one_instant(place: Place, count: int) -> Instant:
     """Sends count requests due at one millisecond: schedule, one level of 10 s, target."""
-    port = free_port(1)
+    port = reserve_ports()
     name, config = place.schedule(listen=f"127.0.0.1:{port}", hold=f"{HOLD_S}s")
     target = place.topic("bench.target")
     read = place.tool("read", topic=target, count=count, idle=60).await_ready()

@@ -10,7 +10,7 @@ from pathlib import Path
 from in_force import metric_alone
 from overload import bound_mib
 from place import BINARY, LANES, Place, peak_mib
-from processes import free_port
+from processes import reserve_ports
 from table import STATED, Row
 
 COUNT, RATE, PAUSE_S = 1_000_000, 20_000, 60
@@ -34,7 +34,7 @@ def until(port: int, name: str, least: float, timeout: float) -> float:
 
 def paused(place: Place, count: int = COUNT, rate: int = RATE, pause_s: int = PAUSE_S) -> list[Row]:
     """A paused target gets records that are due at once, and then a limit. Memory and writes of the pause, time of the limit."""
-    port, target = free_port(1), place.topic("bench.paused")
+    port, target = reserve_ports(), place.topic("bench.paused")
     name, config = place.schedule(LANES, listen=f"127.0.0.1:{port}")
     bridge = place.bridge(config, wait=True)
     command(config, "pause", target)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from place import LANES, Place, metric, now_ms
-from processes import Bridge, cpu_seconds, free_port
+from processes import Bridge, cpu_seconds, reserve_ports
 from table import STATED, Row
 
 HOUR = 3_600_000
@@ -29,7 +29,7 @@ class Prepared:
 
 
 def prepare(place: Place, lanes: int = LANES, **settings) -> Prepared:
-    port = free_port(1)
+    port = reserve_ports()
     name, config = place.schedule(lanes, listen=f"127.0.0.1:{port}", levels=["1s", "1m", "1h"], **settings)
     place.load(topic=name, kind="request", count=100 * lanes, due=now_ms() + HOUR + HOUR // 2)
     bridge = place.bridge(config, wait=True, members=settings.get("workers", 1))
@@ -171,7 +171,7 @@ def written_bytes(place: Place, *topics: str) -> int:
 
 def play_orders(place: Place, count: int, cancelled: bool) -> Orders:
     """Sends orders with timers of 37 s, and the cancels of 95 % of them at once."""
-    port = free_port(1)
+    port = reserve_ports()
     name, config = place.schedule(listen=f"127.0.0.1:{port}")
     target = place.topic("bench.target")
     bridge = place.bridge(config, wait=True)

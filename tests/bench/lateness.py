@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from place import LANES, Place, metric
-from processes import cpu_seconds, free_port
+from processes import cpu_seconds, reserve_ports
 from table import Row
 
 BOUNDS = {"1 ms": "0.001", "5 ms": "0.005", "all": "+Inf"}  # buckets of the histogram
@@ -55,7 +55,7 @@ class Bridged:
 
     def __init__(self, place: Place, rate: int, delay: int, delay_max: int, seconds: int = SECONDS, size: int = 100,
                  linger: int = 5, **settings):
-        self.port = free_port(1)
+        self.port = reserve_ports()
         name, config = place.schedule(listen=f"127.0.0.1:{self.port}", **settings)
         target = place.topic("bench.target", settings.get("lanes", LANES))
         self.bridge = place.bridge(config, wait=True)

@@ -7,7 +7,7 @@ import urllib.request
 
 from forwarding import bridge_rate, due_in_level
 from place import Place
-from processes import free_port
+from processes import reserve_ports
 from table import Row
 
 EVERY_S = 0.1
@@ -36,7 +36,7 @@ def observed(place: Place, count: int = 600_000) -> list[Row]:
 
     def watched() -> dict:
         nonlocal scrapes
-        port = free_port(1)
+        port = reserve_ports()
         config, target = due_in_level(place, count, listen=f"127.0.0.1:{port}")
         place.rest()
         scraper = Scraper(port)

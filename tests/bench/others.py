@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from forwarding import one_stop_each
 from lateness import SETTLE_S, hops_each
 from place import LANES, Place
-from processes import Bridge, free_port
+from processes import Bridge, reserve_ports
 from standing import broker_cpu
 from table import STATED, Row
 
@@ -49,7 +49,7 @@ class Flow:
 
 def flow(place: Place, rate: int, seconds: int, **settings) -> Flow:
     """Sends requests at this rate through one level each, and reads the target."""
-    port = free_port(1)
+    port = reserve_ports()
     name, config = place.schedule(listen=f"127.0.0.1:{port}", levels=LEVELS, **settings)
     target, count = place.topic("bench.target", settings.get("lanes", LANES)), rate * (SETTLE_S + seconds)
     bridge = place.bridge(config, wait=True)

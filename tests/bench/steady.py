@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lateness import handed, shares
 from place import Place, Tool
-from processes import free_port
+from processes import reserve_ports
 
 PRIME, PRIME_MS, SETTLE_S, WATCH_S = 500, 1100, 1, 5
 BEFORE_S = 0.5  # time before the measurement; the request itself does not count
@@ -60,7 +60,7 @@ def steady(place: Place, stream: Stream, waiting: int = 0, processes: int = 1, w
         place.load(topic=f"{name}.{level}", kind="envelope", count=waiting // 2, delay=ms,
                    delay_max=ms + 1000, target=target)
     workers = processes * settings.get("workers", 1)
-    first = free_port(processes)
+    first = reserve_ports()
     ports = range(first, first + processes)
     bridges = [place.bridge(config, wait=port == ports[-1], members=workers,
                             env={"DELAYBRIDGE_LISTEN": f"127.0.0.1:{port}"}) for port in ports]

@@ -2,10 +2,8 @@
 """A real broker on the host's loopback for one part, and kcat as an independent client."""
 from __future__ import annotations
 
-import contextlib
-import os
-import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -13,29 +11,18 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from parts import ROOT, Failed, require, run
 
+sys.path.append(str(ROOT / "tests"))
+
+from harness import reserve_ports  # noqa: E402  pylint: disable=wrong-import-position
+
 KAFKA = ROOT / "tests" / "kafka" / "kafka"
-
-
-def free_port(spare: tuple[int, ...] = (0,)) -> int:
-    """Returns a free port. The ports at these offsets above it are free, too. All are below the ports of connections."""
-    for port in range(22000 + os.getpid() % 97 * 20, 31000, 20):
-        with contextlib.ExitStack() as stack:
-            try:
-                for more in spare:
-                    s = stack.enter_context(socket.socket())
-                    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                    s.bind(("127.0.0.1", port + more))
-                return port
-            except OSError:
-                continue
-    raise Failed("no free port")
 
 
 class Broker:
     """A broker for a with statement: with Broker(folder) as broker: broker.bootstrap"""
 
     def __init__(self, folder: Path):
-        self.folder, self.port = folder, free_port((0, 100))
+        self.folder, self.port = folder, reserve_ports()
         self.bootstrap = f"127.0.0.1:{self.port}"
 
     def __enter__(self) -> "Broker":

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from confluent_kafka.admin import NewTopic
 
-from broker import Broker, free_port, journey
+from broker import Broker, journey, reserve_ports
 from parts import DEPLOY, ROOT, Failed, Skip, World, need_root, part, require, run
 
 NAME = "localhost/delaybridge:check"
@@ -122,7 +122,7 @@ def look(store: Store) -> None:
 
 def deliver(world: World, store: Store) -> str:
     with Broker(world.folder / "kafka-image") as broker:
-        port = free_port()
+        port = reserve_ports()
         broker.create(NewTopic("orders.timeout", 2, 1))
         settings = world.folder / "image-config"
         settings.mkdir()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from confluent_kafka.admin import NewTopic
 
-from broker import Broker, free_port, journey
+from broker import Broker, journey, reserve_ports
 from image import await_ready, base_tar
 from parts import ROOT, Skip, World, need_root, part, require, run
 
@@ -118,7 +118,7 @@ def lifetime(world: World, root: Path) -> str:
         text = re.sub(r"^# targets: .*$", "targets: [orders.timeout]", text, flags=re.M)
         config.write_text(text.replace("replication: 3", "replication: 1"))
         inside(root, "delaybridge", "topics", "apply")
-        port = free_port()
+        port = reserve_ports()
         log = world.folder / "deb.log"
         with open(log, "wb") as out:
             bridge = subprocess.Popen(["chroot", "--userspec=65534:65534", root, "delaybridge", "run", "--listen",

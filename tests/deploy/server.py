@@ -15,7 +15,7 @@ from pathlib import Path
 import yaml
 
 import tools
-from broker import free_port
+from broker import reserve_ports
 from chart import VALUES, rendered, the
 from parts import CHART, Failed, World, load, part, require, run
 
@@ -29,7 +29,7 @@ class Server:
 
     def __init__(self, folder: Path):
         self.folder, self.token = folder, secrets.token_hex(16)
-        self.port = free_port((0, 1, 2))  # the next two are etcd's
+        self.port = reserve_ports()  # the next two are etcd's
         self.started: list[subprocess.Popen] = []
         self.plurals: dict[tuple[str, str], tuple[str, bool]] = {}  # by version and kind: the path's name, namespaced
 

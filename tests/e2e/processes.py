@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,27 +12,14 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests"))
+
+from harness import HarnessError, reserve_ports  # noqa: E402  pylint: disable=wrong-import-position
+
 KAFKA = ROOT / "tests" / "kafka" / "kafka"
 CACHE = Path(os.environ.get("DEV_CACHE", ROOT / ".cache"))
 NEWER = "2.8.0"
 TICKS = os.sysconf("SC_CLK_TCK")
-PORT_TRIES = 3
-
-
-def free_port(count: int = 3) -> int:
-    """Returns the first of count free ports. As many are free 50, 70 and 100 above, for the two sides of the proxy and for
-    the controllers. All are below the ports that the system gives to connections, and differ by process."""
-    first = os.getpid() % 97
-    for base in (12000 + (first + n) % 97 * 200 for n in range(97)):
-        try:
-            for port in [base + above + i for above in (0, 50, 70, 100) for i in range(count)]:
-                with socket.socket() as s:
-                    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                    s.bind(("127.0.0.1", port))
-            return base
-        except OSError:
-            continue
-    raise RuntimeError("no free port")
 
 
 def newer_client(version: str = NEWER) -> str:
@@ -60,35 +45,18 @@ class Kafka:
                  proxied: bool = False, controllers: int | None = None, version: str | None = None):
         self.folder, self.brokers, self.props, self.data = folder / "kafka", brokers, props, data
         self.controllers, self.version = controllers, version
-        self.proxied = proxied
-        self.choose_ports()
-
-    def choose_ports(self) -> None:
-        self.port = free_port(max(self.brokers, 4))
-        self.front = self.port + 50 if self.proxied else None  # the proxy's ports are 20 above
+        self.port = reserve_ports()  # the controllers' are 100 above
+        self.front = self.port + 50 if proxied else None  # the proxy's ports are 20 above
         self.bootstrap = ",".join(f"127.0.0.1:{self.port + i}" for i in range(self.brokers))
 
     def call(self, *args: str) -> str:
         env = {**os.environ, "KAFKA_VERSION": self.version} if self.version else None
         done = subprocess.run([str(KAFKA), *args, "--dir", str(self.folder)], capture_output=True, text=True, env=env)
         if done.returncode:
-            raise RuntimeError(f"kafka {args[0]}: {done.stderr.strip()}")
+            raise HarnessError(f"kafka {args[0]}: {done.stderr.strip()}")
         return done.stdout
 
     def start(self) -> "Kafka":
-        """Starts the broker. Tries again, since another process may take a port between our check and the broker's."""
-        for _ in range(PORT_TRIES if self.data is None else 0):
-            try:
-                return self.start_here()
-            except RuntimeError as error:
-                if "Address already in use" not in str(error):
-                    raise
-                self.stop()
-                shutil.rmtree(self.folder, ignore_errors=True)
-                self.choose_ports()
-        return self.start_here()
-
-    def start_here(self) -> "Kafka":
         more = [f"--data={self.data}".split("=")] if self.data else []
         args = ["start", "--port", str(self.port), "--brokers", str(self.brokers)]
         for option in more:

@@ -17,7 +17,7 @@ from bad_input import says
 from client import now_ms
 from contract import Request, partition_of
 from operating import Watch, logged
-from processes import Bridge, free_port
+from processes import Bridge, reserve_ports
 from schemas import faults_of_command
 from stage import LANES, Stage, judge, require, will_say
 
@@ -26,7 +26,7 @@ HEADERS_BYTES, LETTER_BYTES = 60_000, 20_000
 
 def waits_for_kafka(stage: Stage) -> None:
     """Without a broker, run waits, logs this each 10 s and is not ready. Commands give up after --timeout."""
-    port = free_port(1)
+    port = reserve_ports()
     path = stage.config("nobody.yaml", listen=f"127.0.0.1:{port}")
     waiting = Bridge(stage.binary, path, "waiting").start()
     for command in (("check",), ("levels",), ("topics", "plan"), ("send", "--delay", "1s", "--value", "v")):

@@ -17,7 +17,7 @@ from confluent_kafka import Producer
 
 from client import now_ms
 from languages import HOSTS, SENDING, with_client
-from processes import ROOT, Bridge, free_port
+from processes import ROOT, Bridge, reserve_ports
 from retry_examples import play_retries
 from stage import Skip, Stage, require
 
@@ -75,7 +75,7 @@ class Reader:
         self.folder.mkdir()
         (self.folder / "delaybridge").symlink_to(stage.binary)
         (self.folder / "configs").symlink_to(ROOT / "configs")
-        self.listen = f"127.0.0.1:{free_port(1)}"
+        self.listen = f"127.0.0.1:{reserve_ports()}"
         self.env = {**os.environ, "PATH": f"{self.folder}:{tools.stdout.strip()}:{os.environ['PATH']}",
                     "DELAYBRIDGE_LISTEN": self.listen}
         self.commands = self.programs = 0

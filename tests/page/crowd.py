@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tests" / "bench"), str(ROOT / "tests" / "e2e")]
 
 from place import Place  # noqa: E402  pylint: disable=wrong-import-position
-from processes import free_port  # noqa: E402  pylint: disable=wrong-import-position
+from processes import reserve_ports  # noqa: E402  pylint: disable=wrong-import-position
 from searched import PARTS, Wanted, fill  # noqa: E402  pylint: disable=wrong-import-position
 
 TOKEN = "0123456789abcdef0123456789abcdef"
@@ -70,7 +70,7 @@ def main() -> None:
         token.write_text(TOKEN)
         place = Place(Path(folder) / "place")
         try:
-            port = free_port()
+            port = reserve_ports()
             name, config = place.schedule(admin=f"127.0.0.1:{port}", admin_token={"file": str(token)}, events=["all"])
             wanted = Wanted("wanted", PARTS // 2)
             took(f"fill {count:,}", lambda: fill(place, name, count, [wanted]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from peers.peer import Server, ThroughClient
-from processes import free_port
+from processes import reserve_ports
 
 SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 
@@ -17,7 +17,7 @@ class RabbitMQ(ThroughClient):
         self.names: Server | None = None
 
     def launch(self) -> str:
-        port, home = free_port(3), self.folder / self.kind
+        port, home = reserve_ports(), self.folder / self.kind
         home.mkdir()
         env = {"HOME": str(home), "ERL_EPMD_PORT": str(port + 1), "ERL_EPMD_ADDRESS": "127.0.0.1",
                "RABBITMQ_NODENAME": "bench@localhost", "RABBITMQ_NODE_PORT": str(port), "RABBITMQ_DIST_PORT": str(port + 2),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from peers.peer import DELAY_MS, JARS, Server, ThroughClient
 from place import KAFKA_JVM
-from processes import free_port
+from processes import reserve_ports
 
 JVM = (*KAFKA_JVM.split(), "-XX:MaxDirectMemorySize=1g", "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
        "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/java.nio=ALL-UNNAMED",
@@ -41,7 +41,7 @@ class RocketMQ(ThroughClient):
 
     def launch(self) -> str:
         # The broker listens on two more ports: its own less 2, and that for replicas.
-        first, home = free_port(4), self.folder / self.kind
+        first, home = reserve_ports(), self.folder / self.kind
         home.mkdir()
         names, port = first, first + 3
         (home / "names.properties").write_text(f"listenPort={names}\nkvConfigPath={home}/kv.json\n")

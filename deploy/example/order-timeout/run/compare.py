@@ -23,7 +23,7 @@ import psycopg
 import check
 from customers import Customers
 from programs import Program
-from servers import ROOT, Kafka, Postgres, free_port
+from servers import ROOT, Kafka, Postgres, reserve_ports
 from shop import HERE, TARGET, Shop, fill, shop_env
 from view import seconds
 
@@ -76,7 +76,7 @@ def start_scan(stage: Stage) -> None:
 
 
 def start_redis(stage: Stage) -> None:
-    stage.env["REDIS_PORT"] = str(free_port())
+    stage.env["REDIS_PORT"] = str(reserve_ports())
     stage.shop.add("redis", ["redis-server", "--bind", "127.0.0.1", "--port", stage.env["REDIS_PORT"],
                              "--dir", str(stage.folder)], {})
     stage.python("relay", "redis_set.py", "relay")
@@ -84,10 +84,10 @@ def start_redis(stage: Stage) -> None:
 
 
 def start_rabbitmq(stage: Stage) -> None:
-    port, epmd, home = free_port(), free_port(), stage.folder / "rabbitmq"
+    port, epmd, home = reserve_ports(), reserve_ports(), stage.folder / "rabbitmq"
     home.mkdir()
     env = {"HOME": str(home), "ERL_EPMD_PORT": str(epmd), "ERL_EPMD_ADDRESS": "127.0.0.1",
-           "RABBITMQ_NODENAME": "shop@localhost", "RABBITMQ_NODE_PORT": str(port), "RABBITMQ_DIST_PORT": str(free_port()),
+           "RABBITMQ_NODENAME": "shop@localhost", "RABBITMQ_NODE_PORT": str(port), "RABBITMQ_DIST_PORT": str(reserve_ports()),
            "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1", "RABBITMQ_MNESIA_BASE": str(home), "RABBITMQ_LOG_BASE": str(home),
            "RABBITMQ_PID_FILE": str(home / "pid"), "RABBITMQ_ENABLED_PLUGINS_FILE": str(home / "plugins"),
            "RABBITMQ_CONF_ENV_FILE": "/dev/null", "RABBITMQ_CONFIG_FILE": str(home / "none")}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 
-from servers import Kafka, free_port
+from servers import Kafka, reserve_ports
 from shop import HERE, START_S, Shop
 
 CLEAN_S = 1.0
@@ -19,7 +19,7 @@ def add_debezium(shop: Shop, kafka: Kafka, url: str, jars: Path) -> None:
     """Starts Connect as the program relay, and waits until it reads the outbox."""
     worker, connector = shop.folder / "worker.properties", shop.folder / "outbox-router.json"
     worker.write_text("\n".join((
-        f"bootstrap.servers={kafka.bootstrap}", f"listeners=HTTP://127.0.0.1:{free_port()}",
+        f"bootstrap.servers={kafka.bootstrap}", f"listeners=HTTP://127.0.0.1:{reserve_ports()}",
         f"offset.storage.file.filename={shop.folder / 'offsets'}", "offset.flush.interval.ms=1000",
         "key.converter=org.apache.kafka.connect.storage.StringConverter",
         "value.converter=org.apache.kafka.connect.storage.StringConverter")) + "\n")

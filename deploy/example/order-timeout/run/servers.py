@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import pwd
-import random
 import shutil
-import socket
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -16,28 +15,17 @@ from typing import Any
 import psycopg
 
 ROOT = Path(__file__).resolve().parents[4]
-CONTROLLER = 100  # the port of Kafka's controller is so much above the broker's
+sys.path.append(str(ROOT / "tests"))
+
+from harness import reserve_ports  # noqa: E402  pylint: disable=wrong-import-position
+
 KAFKA = ROOT / "tests" / "kafka" / "kafka"
-
-
-def free_port(above: int = 0) -> int:
-    """Returns a free port, with the one that is so much above it free too. It is below the ports that the system gives to
-    connections, so that none takes it before a server does."""
-    while True:
-        port = random.randrange(10000, 11800)
-        try:
-            for wanted in {port, port + above}:
-                with socket.socket() as s:
-                    s.bind(("127.0.0.1", wanted))
-            return port
-        except OSError:
-            continue
 
 
 class Kafka:
     def __init__(self, folder: Path):
         self.folder = folder
-        port = free_port(CONTROLLER)
+        port = reserve_ports()
         self.bootstrap = f"127.0.0.1:{port}"
         try:
             self.call("start", "--port", str(port))
@@ -64,7 +52,7 @@ class Postgres:
             postgres = pwd.getpwnam("postgres")
             os.chown(self.folder, postgres.pw_uid, postgres.pw_gid)
             self.user = {"user": postgres.pw_uid, "group": postgres.pw_gid, "extra_groups": []}
-        self.port = free_port()
+        self.port = reserve_ports()
         self.run("initdb", "-D", "data", "-U", "shop", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-instructions")
         options = [f"port={self.port}", "listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}",
                    "max_connections=60", "wal_level=logical", *settings]

@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from customers import PRODUCTS, STOCK
 from programs import Program
-from servers import Kafka, free_port
+from servers import Kafka, reserve_ports
 
 HERE = Path(__file__).resolve().parents[1]
 SCHEDULE, TARGET, PARTITIONS = "schedule", "orders.timeout", 4
@@ -32,7 +32,7 @@ class Shop:
         """code: the folder of the Python programs. None: those in Java."""
         self.folder, self.binary, self.code = folder, binary.resolve(), code
         self.programs: dict[str, Program] = {}
-        self.metrics_port = free_port()
+        self.metrics_port = reserve_ports()
 
     def add(self, name: str, command: list[str], env: dict[str, str]) -> Program:
         self.programs[name] = Program(name, command, self.folder, env)
@@ -44,7 +44,7 @@ class Shop:
 
     def add_service(self, url: str, timeout: float, name: str = "service") -> int:
         """Starts the service and waits until it answers. Returns its port."""
-        port = free_port()
+        port = reserve_ports()
         command = [sys.executable, str(self.code / "service.py")] if self.code else java("service")
         self.add(name, command, {**shop_env(url, timeout), "PORT": str(port)})
         self.await_http(name, port, "/orders/0")
