@@ -2,6 +2,8 @@
 """The producers and consumers of the tests."""
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import logging
 import sys
 import threading
@@ -14,6 +16,7 @@ from confluent_kafka.admin import (AclBinding, AclOperation, AclPermissionType, 
 
 import groups
 from contract import Request, Seen
+from processes import HarnessError
 
 
 def now_ms() -> int:
@@ -24,9 +27,19 @@ def now_ms() -> int:
 # a leader that resigns while it waits for its followers answers that it is no leader, and they may have the record.
 CERTAIN = (KafkaError.NOT_ENOUGH_REPLICAS, KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD,
            KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.UNKNOWN_TOPIC_OR_PART)
-GIVEN_UP = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
-FLUSH_S = 120
+# The client, not the broker, gave the request up, or the client is about to fail.
+GIVEN_UP = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, KafkaError._FATAL,
+            KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, KafkaError.UNKNOWN_PRODUCER_ID)
+FLUSH_S, ANSWER_S = 120, 30
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+def answers(futures: dict) -> list:
+    """Waits for the answers of brokers to requests of an admin client."""
+    try:
+        return [future.result(ANSWER_S) for future in futures.values()]
+    except TimeoutError as problem:
+        raise HarnessError(f"the brokers do not answer an admin client within {ANSWER_S} s") from problem
 
 
 def record_at(bootstrap: str, topic: str, partition: int, offset: int):
@@ -39,10 +52,21 @@ def record_at(bootstrap: str, topic: str, partition: int, offset: int):
     return message if message is not None and message.error() is None and message.offset() == offset else None
 
 
+def plant_fatal_error(producer: Producer) -> None:
+    """Causes the fatal error of a producer whose broker answers OUT_OF_ORDER_SEQUENCE_NUMBER."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        library = next(line.split()[-1] for line in maps if "librdkafka" in line)
+    plant = ctypes.CDLL(library).rd_kafka_test_fatal_error
+    plant.argtypes = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
+    client = ctypes.c_void_p.from_address(id(producer) + object.__basicsize__)  # the first member of the Python object
+    plant(client, KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, b"planted")
+
+
 class Sender:
     """Writes requests at a steady rate and keeps the journal: acknowledged requests, refused ones, and unsure ones,
     which may have been written. With patience_ms it gives up requests after that time and continues. It then sends
-    each request only once, since a client that repeats requests may write some twice."""
+    each request only once, since a client that repeats requests may write some twice. After a fatal error of its client
+    another client continues."""
 
     def __init__(self, bootstrap: str, topic: str, patience_ms: int | None = None, codec: str = "none"):
         self.topic = topic
@@ -51,14 +75,16 @@ class Sender:
         self.refused: list[Request] = []
         self.placeless: list[Request] = []
         self.failed: list[str] = []
+        self.replaced = 0  # clients
         self.patient = patience_ms is None
         once = {} if self.patient else {"enable.idempotence": False, "message.send.max.retries": 0}
-        self.producer = Producer({
+        self.settings = {
             "bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 2, "log_level": 0,
             "partitioner": "murmur2_random", "message.max.bytes": 50_000_000, "compression.type": codec,
             "message.timeout.ms": patience_ms or 300_000, "reconnect.backoff.max.ms": 1000,
             "socket.timeout.ms": 10_000,
-            **once})
+            **once}
+        self.producer = Producer(self.settings)
 
     def send(self, request: Request, topic: str | None = None) -> None:
         def acknowledged(error, message):
@@ -84,8 +110,29 @@ class Sender:
                                       headers=request.headers, on_delivery=acknowledged, timestamp=stamp_ms)
                 break
             except BufferError:
-                self.producer.poll(0.1)
-        self.producer.poll(0)
+                self.poll(0.1)
+            except KafkaException as problem:
+                self.replace(problem)
+        self.poll(0)
+
+    def poll(self, seconds: float) -> None:
+        try:
+            self.producer.poll(seconds)
+        except KafkaException as problem:
+            self.replace(problem)
+
+    def replace(self, problem: KafkaException) -> None:
+        """Continues with a new client after a fatal error. The requests in flight are unsure."""
+        error = problem.args[0]
+        if not error.fatal() and error.code() != KafkaError._FATAL:
+            raise problem
+        print(f"e2e: the sender's client failed: another one continues: {error}", file=sys.stderr)
+        old, self.producer = self.producer, Producer(self.settings)
+        self.replaced += 1
+        old.purge()
+        while len(old):
+            with contextlib.suppress(KafkaException):  # the fatal error once more
+                old.poll(0.1)
 
     def send_paced(self, make, count: int, rate: float, stop=lambda: False) -> None:
         """Sends count requests, rate a second. make(n, now_ms) returns each request."""
@@ -95,7 +142,7 @@ class Sender:
                 break
             ahead = start + n / rate - time.monotonic()
             while ahead > 0:
-                self.producer.poll(min(ahead, 0.01))
+                self.poll(min(ahead, 0.01))
                 ahead = start + n / rate - time.monotonic()
             self.send(make(n, now_ms()))
         self.flush()
@@ -106,17 +153,20 @@ class Sender:
         self.unsure += other.unsure
         self.refused += other.refused
         self.placeless += other.placeless
+        self.replaced += other.replaced
 
     def flush(self) -> None:
         """Waits until every request is acknowledged or failed. After FLUSH_S the client is given up, and its requests are
         unsure. (Seen once: a broker was back after 9 s, and served no request of this client for two minutes.)"""
-        left = self.producer.flush(FLUSH_S)
+        deadline = time.monotonic() + FLUSH_S
+        while (left := len(self.producer)) and time.monotonic() < deadline:
+            self.poll(0.1)  # flush would call back while the exception of a fatal error is set
         if left:
             print(f"given up: a sender that had {left} requests unacknowledged for {FLUSH_S} s", file=sys.stderr)
             self.producer.purge()
             self.producer.flush(FLUSH_S)
         if self.failed or left > len(self.journal):
-            raise RuntimeError(f"{left} requests unacknowledged, failed: {self.failed[:3]}")
+            raise HarnessError(f"{left} requests unacknowledged, failed: {self.failed[:3]}")
 
 
 class Intruder:
@@ -264,7 +314,7 @@ class Collector(threading.Thread):
             time.sleep(min(0.5, max(0.1, (latest - now_ms()) / 1000 / 4)))
         time.sleep(grace)
         if self.problems:
-            raise RuntimeError(f"the reader failed: {self.problems[:3]}")
+            raise HarnessError(f"the reader failed: {self.problems[:3]}")
         return len(missing)
 
     def catch_up(self, timeout: float) -> bool:
@@ -301,16 +351,13 @@ class Admin:
         """Creates a topic. on: the brokers that get all its partitions. None: the controller chooses."""
         config = {name.replace("_", "."): value for name, value in config.items()}
         places = {"replica_assignment": [on] * partitions} if on else {"replication_factor": self.copies}
-        for future in self.client.create_topics(
-                [NewTopic(topic, num_partitions=partitions, config=config, **places)]).values():
-            future.result(30)
+        answers(self.client.create_topics([NewTopic(topic, num_partitions=partitions, config=config, **places)]))
         self.wait(topic, lambda: topic in self.topics())
 
     def create_placed(self, topic: str, places: list[list[int]]) -> None:
         """Creates a topic with the given brokers for each partition."""
         wanted = NewTopic(topic, num_partitions=len(places), replica_assignment=places)
-        for future in self.client.create_topics([wanted]).values():
-            future.result(30)
+        answers(self.client.create_topics([wanted]))
         self.wait(topic, lambda: topic in self.topics())
 
     def leader(self, topic: str, partition: int) -> int:
@@ -322,7 +369,7 @@ class Admin:
         deadline = time.monotonic() + timeout
         while not seen():
             if time.monotonic() > deadline:
-                raise RuntimeError(f"{what} is not visible after {timeout} s")
+                raise HarnessError(f"{what} is not visible after {timeout} s")
             time.sleep(0.1)
 
     def forbid_writing(self, topic: str) -> None:
@@ -330,17 +377,14 @@ class Admin:
         rights = [AclBinding(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, "User:ANONYMOUS", "*",
                              operation, AclPermissionType.ALLOW)
                   for operation in (AclOperation.READ, AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS)]
-        for future in self.client.create_acls(rights).values():
-            future.result(30)
+        answers(self.client.create_acls(rights))
 
     def grow(self, topic: str, partitions: int) -> None:
-        for future in self.client.create_partitions([NewPartitions(topic, partitions)]).values():
-            future.result(30)
+        answers(self.client.create_partitions([NewPartitions(topic, partitions)]))
         self.wait(f"{topic} with {partitions} partitions", lambda: self.topics().get(topic) == partitions)
 
     def delete(self, topic: str) -> None:
-        for future in self.client.delete_topics([topic]).values():
-            future.result(30)
+        answers(self.client.delete_topics([topic]))
         self.wait(f"{topic} deleted", lambda: topic not in self.topics())
 
     def set(self, topic: str, **config: str) -> None:
@@ -348,24 +392,22 @@ class Admin:
         entries = [ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
                    for name, value in config.items()]
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-        for future in self.client.incremental_alter_configs([resource]).values():
-            future.result(30)
+        answers(self.client.incremental_alter_configs([resource]))
 
         def seen() -> bool:
             asked = self.client.describe_configs([ConfigResource(ResourceType.TOPIC, topic)])
-            have = next(iter(asked.values())).result(15)
+            [have] = answers(asked)
             return all(have[name].value == value for name, value in config.items())
         self.wait(f"{topic} with {config}", seen)
 
     def delete_up_to_end(self, topic: str) -> None:
         """Deletes all records, as retention would: the log then starts at its end."""
         ends = [TopicPartition(topic, n, -1) for n in range(self.topics()[topic])]
-        for future in self.client.delete_records(ends).values():
-            future.result(30)
+        answers(self.client.delete_records(ends))
 
     def offsets(self, places: list[tuple[str, int]], which: OffsetSpec) -> dict[tuple[str, int], int]:
         found = self.client.list_offsets({TopicPartition(*place): which for place in places}, request_timeout=20)
-        return {(place.topic, place.partition): future.result(30).offset for place, future in found.items()}
+        return {(place.topic, place.partition): info.offset for place, info in zip(found, answers(found))}
 
     def topics(self) -> dict[str, int]:
         """Lists all topics. A request by name could create one."""
@@ -381,8 +423,7 @@ class Admin:
 
     def forget_group(self, group: str) -> None:
         """Deletes the group, which must have no member."""
-        for future in self.client.delete_consumer_groups([group]).values():
-            future.result(30)
+        answers(self.client.delete_consumer_groups([group]))
 
     def instances(self, group: str) -> list[str]:
         """Returns the group.instance.id of each static member. Its member id is this id and a UUID."""
@@ -391,7 +432,7 @@ class Admin:
 
     def instance_ids(self, group: str) -> list[str]:
         """Returns the group.instance.id of each static member."""
-        described = self.client.describe_consumer_groups([group])[group].result(20)
+        [described] = answers(self.client.describe_consumer_groups([group]))
         return [member.group_instance_id for member in described.members]
 
     def wait_members(self, group: str, count: int, timeout: float = 40) -> bool:

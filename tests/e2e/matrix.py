@@ -70,7 +70,7 @@ def run(row: Row) -> dict:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS_MAX)
     print(done.stdout + done.stderr, flush=True)
     # A scenario that was late next to others is run once more: the last outcome counts.
-    seen = {name: outcome for outcome, name in re.findall(r"^(PASSED|FAILED|LATE|UNSURE|SKIPPED) +(\S+) ", done.stdout, re.M)}
+    seen = {name: outcome for outcome, name in re.findall(r"^(PASSED|FAILED|LATE|UNSURE|HARNESS|SKIPPED) +(\S+) ", done.stdout, re.M)}
     return {"date": f"{datetime.date.today()}", **{name: seen.get(name, "FAILED").lower() for name in SCENARIOS}}
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import protocol
 from doubles import Commit, Evidence, Line, Take, Write
+from processes import HarnessError
 from protocol import NAMES, Place
 
 TRANSACTIONAL = ("AddOffsetsToTxn", "EndTxn")
@@ -85,7 +86,7 @@ class Proxy(threading.Thread):
         self.ready = threading.Event()
         self.start()
         if not self.ready.wait(10):
-            raise RuntimeError("the proxy does not listen")
+            raise HarnessError("the proxy does not listen")
 
     @property
     def bootstrap(self) -> str:

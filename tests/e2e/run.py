@@ -73,6 +73,8 @@ import unpacked
 import versions
 import waiting
 from archive import SHORT_LIVED, make_archive
+from confluent_kafka import KafkaException
+from harness import HarnessError
 from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
 from stage import Fault, Late, Skip, Stage, Unsure
 from turns import play_in_turns, stopped
@@ -117,7 +119,9 @@ LONG = ("histories", "among", "held_requests_exactly", "kill9", "kill9_exactly",
 ALL_PLACES = 1000
 SANITIZED = ("mixed", "operated")
 ONLY_SANITIZED = tuple(hostile.SCENARIOS)  # without a sanitizer they show little
-ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "UNSURE": 3, "SKIPPED": 77}
+ENDS = {"PASSED": 0, "FAILED": 1, "LATE": 2, "UNSURE": 3, "HARNESS": 4, "SKIPPED": 77}
+# The product throws no exception here: these come from the clients of the tests and from the tools that the tests run.
+HARNESS = (HarnessError, KafkaException, subprocess.CalledProcessError)
 SANITIZER = re.compile(r"(Address|Leak|Thread)Sanitizer|runtime error:|Assertion .* failed")
 GROUPS = {"bad_input": list(bad_input.SCENARIOS)}
 LIMIT = -1000  # in place of the exit code of a scenario that does not end
@@ -165,6 +169,8 @@ def play(name: str, options: argparse.Namespace, folder: Path) -> int:
         outcome, text = "UNSURE", str(unsure)
     except Fault as fault:
         outcome, text = "FAILED", str(fault)
+    except HARNESS:
+        outcome, text = "HARNESS", traceback.format_exc()
     except Exception:  # pylint: disable=broad-except
         outcome, text = "FAILED", traceback.format_exc()
     try:
@@ -175,7 +181,7 @@ def play(name: str, options: argparse.Namespace, folder: Path) -> int:
     if outcome == "PASSED" and (unsaid := messages.unsaid(name, logs)):
         outcome, text = "FAILED", f"no log has the messages {unsaid}"
     for log in logs:
-        if outcome in ("PASSED", "LATE") and SANITIZER.search(log.read_text(errors="replace")):
+        if outcome in ("PASSED", "LATE", "HARNESS") and SANITIZER.search(log.read_text(errors="replace")):
             outcome, text = "FAILED", f"a sanitizer's report is in {log}"
     print(f"{outcome:7} {label} ({time.monotonic() - start:.0f} s): {text}", flush=True)
     (folder / CAUSE).write_text(cause(text))
@@ -214,8 +220,8 @@ class Tally:
 
 
 def play_apart(turn: Turn, options: argparse.Namespace, tally: Tally) -> str:
-    """Runs one scenario in a separate process, so that its clients end with it. Returns passed, failed, late, unsure or
-    skipped."""
+    """Runs one scenario in a separate process, so that its clients end with it. Returns an outcome of ENDS in lower case. A
+    signal that ends this process, which only has clients of the tests, is a failure of the harness."""
     name = turn.name
     folder = Path(tempfile.mkdtemp(prefix=f"delaybridge-{name}."))
     again = apart_from_mounts(name) + [sys.executable, __file__, name, "--in", str(folder), "--binary", str(turn.binary),
@@ -226,15 +232,15 @@ def play_apart(turn: Turn, options: argparse.Namespace, tally: Tally) -> str:
         code = LIMIT
     finally:
         end_leftovers(folder)
-    outcome = next((end.lower() for end, number in ENDS.items() if number == code), "failed")
+    outcome = next((end.lower() for end, number in ENDS.items() if number == code), "harness" if LIMIT < code < 0 else "failed")
     crash = f"the scenario itself ended with {code}" if code != LIMIT else "the scenario itself did not end in time"
     if code not in ENDS.values():
-        print(f"FAILED  {name}: {crash}", flush=True)
+        print(f"{outcome.upper():7} {name}: {crash}", flush=True)
     if (file := folder / "totals.json").exists() and (counted := json.loads(file.read_text())):
         tally.totals[name] = counted
-    if outcome in ("failed", "late", "unsure"):
+    if outcome in ("failed", "late", "unsure", "harness"):
         said = folder / CAUSE
-        tally.causes[turn.label()] = said.read_text() if said.exists() else crash
+        tally.causes[turn.label()] = "the harness failed, twice: " * (outcome == "harness") + (said.read_text() if said.exists() else crash)
         print(f"        seed {options.seed}, logs in {folder}", flush=True)
     elif not options.keep:
         shutil.rmtree(folder, ignore_errors=True)
@@ -296,14 +302,14 @@ def main() -> int:
     tally = Tally()
     turns.sort(key=Turn.order)
     outcomes = play_in_turns(turns, options.jobs, Turn.places, lambda turn: play_apart(turn, options, tally))
-    doubtful = (["late"] if options.jobs > 1 else []) + (["unsure"] if not options.full else [])
-    twice = sum(outcome in doubtful for outcome in outcomes)
+    doubtful = ["harness"] + (["late"] if options.jobs > 1 else []) + (["unsure"] if not options.full else [])
+    twice, harness = sum(outcome in doubtful for outcome in outcomes), outcomes.count("harness")
     if twice:
-        print(f"{twice} late beside others or unsure: once more, alone", flush=True)
+        print(f"{twice} late beside others, unsure, or ended by a failure of the harness: once more, alone", flush=True)
         with stopped(options.beside):
             outcomes = [play_apart(turn, options, tally) if outcome in doubtful else outcome
                         for turn, outcome in zip(turns, outcomes)]
-    outcomes = ["failed" if outcome in ("late", "unsure") else outcome for outcome in outcomes]
+    outcomes = ["failed" if outcome in ("late", "unsure", "harness") else outcome for outcome in outcomes]
     if tally.totals:
         print(table(tally.totals))
     for turn, outcome in zip(turns, outcomes):
@@ -311,7 +317,7 @@ def main() -> int:
             print(f"e2e: failed: {turn.label()}: {tally.causes[turn.label()]}")
     print(f"e2e: {len(turns)} run, {outcomes.count('passed')} passed, {outcomes.count('failed')} failed, "
           f"{outcomes.count('skipped')} skipped, {'full' if options.full else 'reduced'} counts, "
-          f"{f'{twice} of them twice, ' if twice else ''}"
+          f"{f'{twice} of them twice, ' if twice else ''}{f'{harness} failed by the harness, ' if harness else ''}"
           f"{'' if options.scenario or options.full else f'{len(ON_DEMAND)} left to --full, '}"
           f"seed {options.seed}, {time.monotonic() - start:.0f} s")
     return 1 if "failed" in outcomes else 0

@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario keeps its ports while its brokers are stopped, and a broker starts on a port that is late to be free. Run by
-selftest.py."""
+"""A failure of the harness is no failure of the product: its ports, and how the runner treats it. Run by selftest.py."""
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import types
 import unittest
 from pathlib import Path
+from unittest.mock import MagicMock, patch
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
 import harness  # noqa: E402  pylint: disable=wrong-import-position
-from harness import BLOCK, blocks, reserve_ports  # noqa: E402  pylint: disable=wrong-import-position
+from harness import BLOCK, HarnessError, blocks, reserve_ports  # noqa: E402  pylint: disable=wrong-import-position
 
 RESERVE = "import sys; sys.path.insert(0, sys.argv[1]); from harness import reserve_ports; print(reserve_ports(), flush=True); input()"
 JAVA = """#!/usr/bin/env python3
@@ -28,6 +31,9 @@ broker.listen()
 print("Kafka Server started", flush=True)
 time.sleep(60)
 """
+CLIENTS = MagicMock(KafkaException=type("KafkaException", (Exception,), {}))  # the system's Python does not have them
+with patch.dict(sys.modules, {"confluent_kafka": CLIENTS, "confluent_kafka.admin": MagicMock()}):
+    import run
 
 
 class Ports(unittest.TestCase):
@@ -69,3 +75,66 @@ class Ports(unittest.TestCase):
             done = kafka("restart", "1")
             kafka("drop")
             self.assertEqual(done.returncode, 0, done.stderr)
+
+
+def raising(problem: BaseException):
+    def play(stage) -> str:
+        raise problem
+    return play
+
+
+class Blamed(unittest.TestCase):
+    """Scenarios that fail, played by the runner."""
+
+    def played(self, problem: BaseException) -> tuple[int, str]:
+        with tempfile.TemporaryDirectory() as folder, patch.dict(run.ALL, idle=raising(problem)), \
+                contextlib.redirect_stdout(io.StringIO()) as out:
+            options = types.SimpleNamespace(binary=Path("build/release/delaybridge"), full=False, seed=1)
+            return run.play("idle", options, Path(folder)), out.getvalue()
+
+    def ended(self, *outcomes: str, jobs: int = 1) -> tuple[int, str]:
+        """Runs one scenario with these outcomes, one after the other."""
+        left = list(outcomes)
+
+        def play(turn, options, tally) -> str:
+            tally.causes[turn.label()] = "the cause"
+            return left.pop(0)
+        with patch.object(run, "play_apart", play), patch.object(run, "make_archive"), \
+                patch.object(sys, "argv", ["run.py", "--binary", "/bin/true", "--jobs", str(jobs), "idle"]), \
+                contextlib.redirect_stdout(io.StringIO()) as out:
+            code = run.main()
+        self.assertFalse(left, "it was not played once more")
+        return code, out.getvalue().splitlines()[-1]
+
+    def test_the_harness_is_blamed_for_its_errors(self):
+        for problem in (HarnessError("no free ports"), CLIENTS.KafkaException("fatal"), subprocess.CalledProcessError(1, "mount")):
+            code, text = self.played(problem)
+            self.assertEqual(code, run.ENDS["HARNESS"], text)
+            self.assertTrue(text.startswith("HARNESS idle"), text)
+
+    def test_the_product_is_blamed_for_all_other_errors(self):
+        for problem in (run.Fault("1 lost"), KeyError("waiting"), OSError("refused"), AssertionError()):
+            self.assertEqual(self.played(problem)[0], run.ENDS["FAILED"])
+
+    def test_the_harness_is_blamed_for_a_signal_that_ends_a_scenario(self):
+        for code, outcome in ((-11, "harness"), (1, "failed"), (137, "failed"), (0, "passed")):
+            done = subprocess.CompletedProcess([], code)
+            with tempfile.TemporaryDirectory() as folder, patch.object(run.tempfile, "mkdtemp", return_value=folder), \
+                    patch.object(run.subprocess, "run", return_value=done), contextlib.redirect_stdout(io.StringIO()):
+                options = types.SimpleNamespace(seed=1, full=False, keep=True)
+                self.assertEqual(run.play_apart(run.Turn("idle", Path("bridge")), options, run.Tally()), outcome)
+
+    def test_a_failure_of_the_harness_is_played_once_more_and_counted(self):
+        code, last = self.ended("harness", "passed")
+        self.assertEqual(code, 0)
+        self.assertIn("1 passed, 0 failed", last)
+        self.assertIn("1 failed by the harness", last)
+
+    def test_a_second_failure_of_the_harness_fails(self):
+        self.assertEqual(self.ended("harness", "harness")[0], 1)
+
+    def test_a_failure_of_the_product_is_not_played_once_more(self):
+        self.assertEqual(self.ended("failed")[0], 1)
+
+    def test_a_failure_of_the_product_after_one_of_the_harness_fails(self):
+        self.assertEqual(self.ended("harness", "failed")[0], 1)

@@ -9,6 +9,7 @@ import re
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import contract
@@ -17,7 +18,7 @@ from contract import Request, Seen
 from doubles import Doubles, Record, judge_doubles
 from generator import Generator
 from markers import decides_twice, doubled_by_brokers, read_log, was_decided_twice
-from processes import Bridge, Kafka
+from processes import Bridge, HarnessError, Kafka
 from proxy import Proxy
 from schemas import faults_of_command
 from verifier import Doubts, Report, source_of, verify
@@ -55,12 +56,25 @@ def require_prompt(condition: object, sentence: str) -> None:
         raise Late(sentence)
 
 
-def will_say(bridge: Bridge, words: str, timeout: float = 20) -> None:
-    """Waits for words in the log, which may follow an event a moment later."""
+def require_harness(condition: object, sentence: str) -> None:
+    """Blames the machinery of the tests, such as a client that cannot write."""
+    if not condition:
+        raise HarnessError(sentence)
+
+
+def until(what: str | Callable[[], str], seen: Callable, timeout: float = 30):
+    """Waits for a fact that follows an event a moment later: a metric, a log line, the output of a command. Returns it.
+    what: a sentence for the failure."""
     deadline = time.monotonic() + timeout
-    while words not in bridge.tail(1000):
-        require(time.monotonic() < deadline, f"{words!r} is not said:\n{bridge.tail(20)}")
+    while not (found := seen()):
+        require(time.monotonic() < deadline, f"this never became true: {what() if callable(what) else what}")
         time.sleep(0.1)
+    return found
+
+
+def will_say(bridge: Bridge, words: str, timeout: float = 20, times: int = 1) -> None:
+    """Waits until the log has the words so many times."""
+    until(lambda: f"{words!r} is said:\n{bridge.tail(20)}", lambda: bridge.tail(1_000_000).count(words) >= times, timeout)
 
 
 class Stage:
@@ -216,13 +230,13 @@ class Stage:
 
     def doubles(self, trace: Collector) -> Doubles:
         """Judges duplicates by the evidence of the proxy. Raises if one has no excuse. trace: the reader of the levels."""
-        require(trace.catch_up(60), "the reader of the levels stalls")
+        require_harness(trace.catch_up(60), "the reader of the levels stalls")
         what = list(self.collector.seen), trace.seen, self.schedule, self.proxy.evidence
         found = judge_doubles(*what)
         if found.unexplained:
             (self.folder / "doubles.pickle").write_bytes(pickle.dumps(what))  # for another judgment
             raise Unsure(f"{found.line()}: nothing explains these{found.examples()}")
-        require(found.about < found.forwards / 2, f"{found.line()}: the proxy has not seen all requests")
+        require_harness(found.about < found.forwards / 2, f"{found.line()}: the proxy has not seen all requests")
         return found
 
     def written(self, source: bytes) -> tuple | None:

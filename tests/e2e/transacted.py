@@ -7,7 +7,7 @@ import random
 import time
 from pathlib import Path
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 
 from client import Sender, now_ms
 from contract import Request, partition_of
@@ -15,7 +15,7 @@ from generator import Generator
 from operating import Watch
 from processes import Bridge
 from scenarios import source
-from stage import LANES, Stage, both_modes, judge, require
+from stage import LANES, Stage, both_modes, judge, require, until
 
 
 class Transacted(Sender):
@@ -29,6 +29,9 @@ class Transacted(Sender):
             "message.timeout.ms": timeout_ms, "linger.ms": 2, "log_level": 0, "partitioner": "murmur2_random",
             "message.max.bytes": 50_000_000})
         self.producer.init_transactions(60)
+
+    def replace(self, problem: KafkaException) -> None:
+        raise problem  # the transaction ends with its client
 
     def write(self, requests: list[Request]) -> None:
         """Writes requests in a new transaction, which stays open."""
@@ -86,10 +89,10 @@ def aborted_requests(stage: Stage) -> str:
     judge(stage.verify(timeout=90))
     held = [first_here(stage, behind[0]) - slow_until, first_here(stage, behind[1]) - dying_since - TIMED_OUT_MS]
     require(min(held) >= 0, f"they came {held} ms after the transaction before them had ended")
-    stage.admin.wait("no waiting records in /metrics", lambda: not pending(Watch(stage.spare_port)))
-    stage.admin.wait("reading at the end of the schedule topic", lambda: read_behind(stage) == 0)
+    until("no waiting records in /metrics", lambda: not pending(Watch(stage.spare_port)))
+    until("reading at the end of the schedule topic", lambda: read_behind(stage) == 0)
     if not stage.exactly_once:
-        stage.admin.wait("no open transaction in /metrics", lambda: open_records(Watch(stage.spare_port)) == 0)
+        until("no open transaction in /metrics", lambda: open_records(Watch(stage.spare_port)) == 0)
     return f"{progress_is_kept(stage, bridge, config, generator)} aborted={len(stage.sender.refused)} " \
            f"held_until_end={len(behind[0]) + len(behind[1])}"
 
@@ -105,7 +108,7 @@ def open_is_shown(stage: Stage, config: Path) -> None:
     require(done.returncode == 0 and "a producer's open transaction holds back" in done.stdout,
             f"check ended with {done.returncode} and says {done.stdout} {done.stderr}")
     if not stage.exactly_once:  # the service compares two requests
-        stage.admin.wait("a figure of open transactions in /metrics",
+        until("a figure of open transactions in /metrics",
                          lambda: open_records(Watch(stage.spare_port)) >= 40)
 
 
