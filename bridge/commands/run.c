@@ -208,12 +208,12 @@ static void reload(struct life *life)
         const struct config *started = life->cli->config;
         int n = config_differences(started, fresh, say_restart, NULL);
         config_differences(taken.schedule == NULL ? started : &taken, fresh, say_changed, NULL);
-        log_info("configuration reloaded", F_INT("changed_keys", n));
-        log_set_level(fresh->log_level);
         taken = *fresh;
         if (life->api != NULL)
             api_reload(life->api, fresh);
         service_reload(life->service, fresh);
+        log_info("configuration reloaded", F_INT("changed_keys", n)); /* once it counts */
+        log_set_level(taken.log_level);
     }
     notify("READY=1");
 }

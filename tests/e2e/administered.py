@@ -14,7 +14,7 @@ from client import Admin
 from operating import Watch
 from processes import CACHE, ROOT, Bridge
 from secured import APPLY, Fortress, Right
-from stage import LANES, TARGETS, Skip, Stage, both_modes, exactly_once, judge, level_topics, require, will_say
+from stage import LANES, TARGETS, Skip, Stage, both_modes, exactly_once, judge, level_topics, require, until, will_say
 
 INTEGRATION = ROOT / "build" / "dev" / "integration_tests"
 MOST_LINES = 12  # of a process in its first minute
@@ -73,7 +73,7 @@ def learns_late(stage: Stage) -> str:
     stage.proxy.unlearned = {"schedule.3m", "schedule.1h"}
     with ThreadPoolExecutor(1) as pool:
         applying = pool.submit(stage.apply, path)
-        Admin.wait("three looks at settings", lambda: stage.proxy.passed["DescribeConfigs", 1] >= 3)
+        until("three looks at settings", lambda: stage.proxy.passed["DescribeConfigs", 1] >= 3)
         stage.proxy.unlearned = set()
         applying.result()
     planned = stage.run("topics", "plan", "-c", str(path))

@@ -16,7 +16,7 @@ from generator import Generator
 from processes import Bridge
 from reading import HEADERS, bad_batch, letters
 from scenarios import AUTHORIZER, source
-from stage import Stage, both_modes, judge, require, require_prompt, will_say
+from stage import Stage, both_modes, judge, require, require_prompt, until, will_say
 
 Maker = Callable[[int, int], Request]  # (number, time) -> a request that is part of the bad thing
 
@@ -144,7 +144,7 @@ def skip_unreadable(stage: Stage) -> None:
     """Skips the batch, and removes its dead letter from the collector: the verifier knows no request for it."""
     done = stage.run("skip", stage.unreadable, "-c", str(stage.folder / "delaybridge.yaml"))
     require(done.returncode == 0, f"skip ended with {done.returncode}: {done.stderr}")
-    stage.admin.wait("the dead letter of the batch", lambda: letters(stage, stage.unreadable) == 1)
+    until("the dead letter of the batch", lambda: letters(stage, stage.unreadable) == 1)
     stage.collector.seen = [s for s in stage.collector.seen if s.header("dlb-error") != b"unreadable"]
 
 

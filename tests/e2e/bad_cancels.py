@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from confluent_kafka import Producer
 
 from contract import Header, Request, Seen
-from stage import LANES, Stage, require, will_say
+from stage import LANES, Stage, require, require_harness, will_say
 
 WAIT = b"5s"
 LANE, FULL = 3, 9000  # more cancels than the share of a lane holds with the smallest cancel_memory
@@ -70,7 +70,7 @@ class Cancels:
         request = Request(key, b"v", list(headers), "")
 
         def stored(error, message) -> None:
-            require(error is None, f"a record is not stored: {error}")
+            require_harness(error is None, f"a record is not stored: {error}")
             request.partition, request.offset = message.partition(), message.offset()
 
         while True:
@@ -81,7 +81,7 @@ class Cancels:
                 self.producer.poll(0.1)
 
     def flush(self) -> None:
-        require(self.producer.flush(30) == 0, "the records are not stored")
+        require_harness(self.producer.flush(30) == 0, "the records are not stored")
 
     def out(self) -> dict[bytes, Seen]:
         """Returns the records that came out, by their source."""
@@ -102,7 +102,7 @@ def damage(stage: Stage) -> None:
     for value in FOREIGN:
         for lane in range(LANES):
             producer.produce("schedule.cancelled", value, b"foreign", lane)
-    require(producer.flush(30) == 0, "the foreign records are not written")
+    require_harness(producer.flush(30) == 0, "the foreign records are not written")
 
 
 def refused(cancels: Cancels) -> None:

@@ -17,7 +17,7 @@ from client import now_ms
 from contract import Request
 from operating import Watch
 from processes import Bridge, Kafka
-from stage import LANES, Skip, Stage, both_modes, judge, level_topics, require, will_say
+from stage import LANES, Skip, Stage, both_modes, judge, level_topics, require, require_harness, require_prompt, until, will_say
 
 CRASHES = (-4, -6, -7, -8, -11, 132, 134, 135, 136, 139)
 
@@ -86,13 +86,13 @@ def unreachable(stage: Stage) -> str:
     start = time.monotonic()
     says(stage, "check without a broker", stage.run("check", "-c", str(path)), (69,), "127.0.0.1:1")
     took = time.monotonic() - start
-    require(took < 20, f"check took {took:.0f} s to give up")
     waiting = Bridge(stage.binary, path, "waiting").start()
     time.sleep(12)
     require(waiting.running(), "run must wait for an unreachable Kafka, and ended:\n" + waiting.tail())
     require(waiting.log.stat().st_size > 0, "run waits for an unreachable Kafka without a message")
     begun = time.monotonic()
-    require(waiting.stop() == 0 and time.monotonic() - begun < 5, "SIGTERM does not end a bridge that waits for Kafka")
+    require(waiting.stop() == 0, "SIGTERM does not end a bridge that waits for Kafka")
+    ended = time.monotonic() - begun
 
     kafka = Kafka(stage.folder)
     port = kafka.port
@@ -117,6 +117,7 @@ def unreachable(stage: Stage) -> str:
             "wrong credentials: no message names them:\n" + wrong.stderr[-800:])
     require("wrong" not in wrong.stderr.replace("wrong.yaml", "").replace("wrong credentials", ""),
             "the password is in the log")
+    require_prompt(took < 20 and ended < 5, f"check took {took:.0f} s to give up, and run {ended:.0f} s to end")
     return f"check gave up after {took:.0f}s, run waited, wrong credentials were refused"
 
 
@@ -205,7 +206,7 @@ def level_removed(stage: Stage, exactly_once: bool) -> None:
 
     end = end_of(stage, "schedule.10s")
     send(REMOVED, 14_000)
-    stage.admin.wait(f"{REMOVED} records in schedule.10s", lambda: taken(stage, path) and
+    until(f"{REMOVED} records in schedule.10s", lambda: taken(stage, path) and
                      end_of(stage, "schedule.10s") >= end + REMOVED)
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
     without = stage.config(f"{mode}-without.yaml", **others)
@@ -261,7 +262,7 @@ def bad_records(stage: Stage) -> str:
     for n, value in enumerate(foreign):
         for topic in ("schedule.1s", "schedule.30s"):
             producer.produce(topic, value=value, key=b"foreign", partition=n % LANES, headers=[("h", b"1")])
-    require(producer.flush(30) == 0, "the foreign records were not written")
+    require_harness(producer.flush(30) == 0, "the foreign records were not written")
 
     big, unsure = [], []
     for size, target in ((900_000, "e2e.a"), (500_000, "e2e.b"), (1_040_000, "e2e.a"), (1_047_900, "e2e.a")):
@@ -323,7 +324,7 @@ def lost_offsets(stage: Stage) -> str:
     for _ in range(200):
         stage.sender.send(generator.request(now_ms(), wait_ms=25_000))
     stage.sender.flush()
-    time.sleep(3)
+    until("all requests in levels", lambda: taken(stage, config))
     require(bridge.stop() == 0, "SIGTERM did not end the bridge cleanly:\n" + bridge.tail())
     stage.admin.forget_group(stage.group)
     will_refuse(stage, config, "refused")
@@ -341,7 +342,7 @@ def lost_offsets(stage: Stage) -> str:
 
 def will_refuse(stage: Stage, config, name: str) -> None:
     refused = Bridge(stage.binary, config, name).start()
-    code = refused.wait(20)
+    code = refused.wait(60)
     require(code == 70 and "refusing exactly-once" in refused.tail(),
             f"the bridge ended with {code}:\n{refused.tail()}")
 
@@ -375,7 +376,7 @@ def on_full_disk(stage: Stage, disk: Path) -> str:
     filler = Producer({"bootstrap.servers": stage.kafka.bootstrap, "log_level": 0, "message.timeout.ms": 10_000, "linger.ms": 5})
     start = time.monotonic()
     while stage.kafka.running():
-        require(time.monotonic() - start < 120, "the disk is full, but the broker is still running")
+        require_harness(time.monotonic() - start < 120, "the disk is full, but the broker is still running")
         for _ in range(20):
             try:
                 filler.produce("filler", value=noise.randbytes(100_000))

@@ -14,7 +14,7 @@ from client import now_ms
 from contract import partition_of
 from found import instant
 from schemas import faults_of_command
-from stage import LANES, Stage, both_modes, require, require_prompt
+from stage import LANES, Stage, both_modes, require, require_prompt, until
 
 COUNT = 3000      # lines: several batches
 LONG = "2h"       # the requests wait while the commands run
@@ -72,7 +72,7 @@ def answered(commands: Commands, before: int) -> str:
 def shown_in_top(commands: Commands, address: str) -> None:
     """top has the cancels in force, and a pause as soon as the process knows of it."""
     commands.run("pause", "e2e.b", "--for", "1h")
-    wait_until(lambda: commands.run("top", address, "--once")[0]["pauses"] == 1)
+    until("the commands show it", lambda: commands.run("top", address, "--once")[0]["pauses"] == 1)
     row = commands.run("top", address, "--once")[0]
     require(row["cancels"] >= COUNT, f"top: {row}")
     text = commands.stage.run("top", address, "--once", "-c", str(commands.config)).stdout
@@ -94,7 +94,7 @@ def found_as_cancelled(commands: Commands) -> None:
     sent = commands.run("send", "--key", "named", "--id", "n1", "--delay", LONG, "--value", "v")[0]
     source = f"schedule/{sent['partition']}/{sent['offset']}"
     ways = (("--key", "named"), ("--id", "n1"), ("--key", "named", "--id", "n1"), ("--source", source))
-    wait_until(lambda: commands.state("--id", "n1") == "waiting")
+    until("the commands show it", lambda: commands.state("--id", "n1") == "waiting")
     commands.run("cancel", "--key", "named", "--wait", "20s")  # by key: another name
     require({commands.state(*way) for way in ways} == {"waiting"}, "a cancel by key voids a request with an id")
     answer = commands.run("cancel", "--key", "named", "--id", "n1", "--wait", "20s")[0]
@@ -106,10 +106,10 @@ def found_as_cancelled(commands: Commands) -> None:
                 and cancel["op"] == "cancel", f"{way}: {found}")
     # A replaced request is cancelled, and the new one waits.
     first = commands.run("send", "--key", "again", "--delay", LONG, "--value", "old")[0]
-    wait_until(lambda: commands.find("--key", "again")[0]["level"] is not None)
+    until("the commands show it", lambda: commands.find("--key", "again")[0]["level"] is not None)
     second = commands.run("replace", "--key", "again", "--delay", LONG, "--value", "new", "--wait", "20s")[0]
     require(second["state"] == "in_force", f"{second}")
-    wait_until(lambda: commands.state("--source", f"schedule/{second['partition']}/{second['offset']}") == "waiting")
+    until("the commands show it", lambda: commands.state("--source", f"schedule/{second['partition']}/{second['offset']}") == "waiting")
     both = {found["source"]["offset"]: found for found in commands.find("--key", "again")}
     require(both[first["offset"]]["state"] == "cancelled" and both[first["offset"]]["cancel"]["op"] == "replace"
             and both[second["offset"]]["state"] == "waiting" and both[second["offset"]]["record"]["value"] == "new", f"{both}")
@@ -119,7 +119,7 @@ def dropped_is_found(commands: Commands) -> None:
     """After a cancelled request was dropped, find has its cancel."""
     commands.run("send", "--key", "short", "--delay", "4s", "--value", "v")
     answer = commands.run("cancel", "--key", "short", "--wait", "20s")[0]
-    wait_until(lambda: commands.find("--key", "short")[0]["record"] is None)
+    until("the commands show it", lambda: commands.find("--key", "short")[0]["record"] is None)
     found = commands.find("--key", "short")[0]
     require(found["state"] == "cancelled" and found["cancel"]["offset"] == answer["offset"] and found["topic"] is None, f"{found}")
     require(commands.run("find", "--key", "order-without-request", code=1)[0]["state"] == "not_found", "an unknown key is found")
@@ -137,7 +137,7 @@ def in_all_lanes(stage: Stage, commands: Commands) -> None:
                      on_delivery=lambda _, message: places.append(message.offset()))
     producer.flush(20)
     source = ("--source", f"schedule/{wrong}/{places[0]}")
-    wait_until(lambda: commands.state(*source) == "waiting")
+    until("the commands show it", lambda: commands.state(*source) == "waiting")
     commands.run("cancel", "--key", "misplaced", "--wait", "20s")
     require(commands.state(*source) == "waiting", "a cancel in another lane voids a request")
     found = commands.find("--key", "misplaced")
@@ -165,7 +165,7 @@ def found_in_another_lane(stage: Stage, commands: Commands) -> None:
     producer.produce("schedule", b"v", b"astray", partition=wrong, headers=[("dlb-delay", LONG.encode())])
     producer.flush(20)
     commands.run("cancel", "--key", "astray", "--wait", "20s")
-    wait_until(lambda: commands.find("--key", "astray")[0]["level"] is not None)
+    until("the commands show it", lambda: commands.find("--key", "astray")[0]["level"] is not None)
     stage.admin.delete_up_to_end(stage.schedule)
     found = commands.find("--key", "astray")
     require([one["state"] for one in found] == ["waiting"] and found[0]["source"]["partition"] == wrong
@@ -178,13 +178,13 @@ def found_in_another_lane(stage: Stage, commands: Commands) -> None:
 def by_tombstone(stage: Stage, commands: Commands) -> None:
     """With cancel_on_tombstone a null value without a time cancels by key; with a time it is a request."""
     commands.run("send", "--key", "tomb", "--delay", LONG, "--value", "v")
-    wait_until(lambda: commands.state("--key", "tomb") == "waiting")
+    until("the commands show it", lambda: commands.state("--key", "tomb") == "waiting")
     producer = Producer({"bootstrap.servers": stage.kafka.bootstrap, "log_level": 0, "partitioner": "murmur2_random"})
     producer.produce("schedule", None, b"tomb")
     producer.produce("schedule", None, b"kept", headers=[("dlb-delay", LONG.encode())])
     producer.flush(20)
-    wait_until(lambda: commands.state("--key", "tomb") == "cancelled")
-    wait_until(lambda: commands.find("--key", "kept")[0]["record"]["value"] is None)
+    until("the commands show it", lambda: commands.state("--key", "tomb") == "cancelled")
+    until("the commands show it", lambda: commands.find("--key", "kept")[0]["record"]["value"] is None)
 
 
 def redriven_replace(stage: Stage, commands: Commands) -> None:
@@ -194,21 +194,14 @@ def redriven_replace(stage: Stage, commands: Commands) -> None:
     producer.produce("schedule", b"new", b"denied", headers=[("dlb-op", b"replace"), ("dlb-target", b"other.topic"),
                                                              ("dlb-delay", LONG.encode())])
     producer.flush(20)
-    wait_until(lambda: b"target_denied" in [seen.header("dlb-error") for seen in stage.collector.of("schedule.dead-letter")])
+    until("the commands show it", lambda: b"target_denied" in [seen.header("dlb-error") for seen in stage.collector.of("schedule.dead-letter")])
     source = f"schedule/{first['partition']}/{first['offset']}"
-    wait_until(lambda: commands.state("--source", source) == "cancelled")
+    until("the commands show it", lambda: commands.state("--source", source) == "cancelled")
     widened = Commands(stage, stage.config("widened.yaml", targets=["e2e.*", "other.*"], cancel_on_tombstone=True))
     skipped = widened.run("redrive", "--restart-delay", "--dry-run", "--code", "target_denied")
     require(skipped[-1]["sent"] == 0, f"a replace is sent without --with-cancels: {skipped}")
     sent = widened.run("redrive", "--restart-delay", "--with-cancels", "--code", "target_denied")[-1]
     require(sent["sent"] == 1, f"redrive --with-cancels: {sent}")
-
-
-def wait_until(condition, timeout: float = 30) -> None:
-    deadline = time.monotonic() + timeout
-    while not condition():
-        require(time.monotonic() < deadline, "a condition is not met in time")
-        time.sleep(0.1)
 
 
 def cancel_commands(stage: Stage) -> str:

@@ -10,8 +10,8 @@ from client import now_ms
 from contract import Request
 from orders import Orders
 from settled import settle
-from stage import Stage, both_modes, judge, require, will_say
-from versions import Rollout, by_turn, older_binary, until
+from stage import Stage, both_modes, judge, require, until, will_say
+from versions import Rollout, by_turn, older_binary
 from voids import source_of
 
 # A cancel wins if it was acknowledged this long before the due time. The contract says one second.

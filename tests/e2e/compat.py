@@ -13,7 +13,7 @@ from client import now_ms
 from contract import Header, Request, Retry
 from operating import Watch
 from processes import ROOT, Bridge
-from stage import Stage, judge, require, will_say
+from stage import Stage, judge, require, until, will_say
 
 sys.path.insert(0, str(ROOT / "tests"))
 from blocks import blocks  # noqa: E402  pylint: disable=wrong-import-position
@@ -187,6 +187,8 @@ def send_voided(stage: Stage) -> int:
 
 def check_voided(stage: Stage, due_s: int) -> None:
     """A later schedule of the same key replaces the earlier one, and each format's deletion cancels."""
+    for n in (0, 1):
+        until("a replaced schedule is delivered", lambda key=b"out-replaced-%d" % n: b"new" in deliveries(stage, key))
     time.sleep(max(0, due_s - time.time()) + 1.5)
     for n in (0, 1):
         require(deliveries(stage, b"out-replaced-%d" % n) == [b"new"], f"replaced: {deliveries(stage, b'out-replaced-%d' % n)}")
@@ -222,6 +224,7 @@ def switched_off(stage: Stage, bridge: Bridge, **settings) -> None:
     stage.config(**{**settings, "compat": ["etf1"]})
     bridge.process.send_signal(signal.SIGHUP)
     will_say(bridge, '"msg":"configuration key applied","key":"compat"')
+    will_say(bridge, "configuration reloaded")
     request = Request(b"off", b"value", [("x-delay", b"0")], "off")
     stage.sender.send(request)
     stage.sender.flush()

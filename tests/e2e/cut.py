@@ -20,8 +20,7 @@ from client import Admin, Sender, now_ms
 from contract import LEVELS, Request, partition_of
 from own_topics import end_second
 from restored import send_all
-from stage import TARGETS, Stage, both_modes, judge, require
-from versions import until
+from stage import TARGETS, Stage, both_modes, judge, require, require_prompt, until
 
 BATCH = struct.Struct(">qi")  # base offset, length of the rest
 CANCELLED, CUT = 20, 3        # cancels of a lane, a batch each, and lost ones. Other lanes have requests instead.
@@ -62,7 +61,7 @@ def cancel_all(stage: Stage, config: Path, before_tail: Callable[[Stage], None])
     due, late = now_ms() + WAIT_MS, now_ms() + LATE_MS
     first = send_all(stage, (due_at(keys_of(lane)[n], due if lane < len(GROWN) else late)
                              for n in range(CANCELLED) for lane in range(LANES)))
-    stage.admin.wait("all requests in levels", lambda: taken(stage, config))
+    until("all requests in levels", lambda: taken(stage, config))
     for n, request in enumerate(first):
         if n == len(first) - CUT * LANES:
             before_tail(stage)
@@ -70,9 +69,9 @@ def cancel_all(stage: Stage, config: Path, before_tail: Callable[[Stage], None])
             cancel(stage, request.key or b"")
         else:
             send_all(stage, [due_at(request.key or b"", late)])
-    stage.admin.wait("all cancels in force", lambda: taken(stage, config))
+    until("all cancels in force", lambda: taken(stage, config))
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
-    require(now_ms() < due, f"the bridge ended {now_ms() - due} ms after the due time")
+    require_prompt(now_ms() < due, f"the bridge ended {now_ms() - due} ms after the due time")
     return [request for request in first if has_cancels(request)]
 
 

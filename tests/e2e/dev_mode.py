@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 from client import now_ms
 from schemas import faults_of_command
-from stage import Stage, require
+from stage import Stage, require, require_prompt
 
 PROMPT_S = 2  # from a move to its deliveries
 QUIET_S = 1.5  # in which nothing may arrive
@@ -78,7 +78,7 @@ class Dev:
         headers = dict(message.headers())
         require(int(headers["dlb-due"]) == due_ms, f"{key} was due at {headers['dlb-due']!r}, not {due_ms}")
         require(message.timestamp()[1] >= due_ms, f"{key} has the timestamp {message.timestamp()}, before {due_ms}")
-        require(time.monotonic() - begun < PROMPT_S, f"{key} came after {time.monotonic() - begun:.1f} s")
+        require_prompt(time.monotonic() - begun < PROMPT_S, f"{key} came after {time.monotonic() - begun:.1f} s")
 
     def stays_quiet(self) -> None:
         message = self.next(QUIET_S)

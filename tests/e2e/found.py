@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 
 from client import now_ms
 from contract import LEVELS, partition_of, rfc3339
-from stage import LANES, Stage, both_modes, require, require_prompt
+from stage import LANES, Stage, both_modes, require, require_harness, require_prompt, until
 
 MINUTE = 60_000
 SOON_MS, ALL_MS, FORECAST_MS = 1500, 8000, 3000  # with two shared cores; the goals are stricter
@@ -50,7 +50,7 @@ class Crowd:
         asked = self.all[name] = Asked(name, due)
 
         def stored(error, message):
-            require(error is None, f"{name} was not stored: {error}")
+            require_harness(error is None, f"{name} was not stored: {error}")
             asked.partition, asked.offset = message.partition(), message.offset()
 
         times = headers or [("dlb-deliver-at", b"%d" % due)]
@@ -64,7 +64,7 @@ class Crowd:
         self.producer.poll(0)
 
     def flush(self) -> None:
-        require(self.producer.flush(120) == 0, "requests are not acknowledged")
+        require_harness(self.producer.flush(120) == 0, "requests are not acknowledged")
 
 
 def waiting_in(stage: Stage, config: Path) -> tuple[int, int]:
@@ -139,7 +139,8 @@ def others_are_found(stage: Stage, find: Finder, crowd: Crowd) -> None:
     while not (seen := [s for s in stage.collector.seen if s.header("dlb-id") == b"done"]):
         require(time.monotonic() < deadline, "the first request is not delivered")
         time.sleep(0.2)
-    time.sleep(1)  # find sees a delivery when its progress is committed
+    # find sees a delivery when its progress is committed
+    until("find has the delivery", lambda: find.ask("--id", "done")[0]["state"] == "delivered")
     for args in ways(done):
         answer, _ = find.expect("delivered", done, *args)
         place = (answer["topic"], answer["partition"], answer["offset"])

@@ -15,7 +15,7 @@ from bad_input import first_of, says
 from client import now_ms
 from generator import Generator
 from operating import Watch
-from stage import Skip, Stage, both_modes, judge, require, require_prompt, will_say
+from stage import Skip, Stage, both_modes, judge, require, require_harness, require_prompt, until, will_say
 
 LEVELS = ["1s", "5s", "7s", "10s"]
 LANES = 2
@@ -62,7 +62,7 @@ class Act(Stage):
         def done() -> bool:
             ends = sum(p.offset for p in self.progress() if p.topic == self.schedule)
             return ends >= len(self.sender.journal)
-        self.admin.wait(f"all of {self.schedule} read", done)
+        until(f"all of {self.schedule} read", done)
 
     def end(self, bridge) -> None:
         require(bridge.stop() == 0, f"{self.schedule}: SIGTERM did not end the bridge cleanly:\n{bridge.tail()}")
@@ -97,7 +97,7 @@ def recreated(act: Act) -> str:
     config = act.path
     if act.exactly_once:
         refused = act.bridge(config, "refused", members=0)
-        require(refused.wait(20) == 70 and "refusing exactly-once" in refused.tail(),
+        require(refused.wait(60) == 70 and "refusing exactly-once" in refused.tail(),
                 f"the bridge does not refuse:\n{refused.tail()}")
         config = act.other("redeliver", lost_offsets="redeliver")
     bridge = act.bridge(config, "second")
@@ -228,7 +228,7 @@ def foreign_progress(act: Act) -> str:
     config = act.path
     if act.exactly_once:
         refused = act.bridge(act.path, "refused", members=0)
-        require(refused.wait(20) == 70 and "refusing exactly-once" in refused.tail(),
+        require(refused.wait(60) == 70 and "refusing exactly-once" in refused.tail(),
                 f"the bridge accepted {len(kept)} offsets with unreadable metadata:\n{refused.tail()}")
         config = act.other("redeliver", lost_offsets="redeliver")
     bridge = act.bridge(config, "second")
@@ -250,7 +250,7 @@ def newer_record(act: Act) -> str:
     act.end(bridge)
     producer = Producer({"bootstrap.servers": act.kafka.bootstrap, "log_level": 0})
     producer.produce(f"{act.schedule}.7s", value=newer, partition=lane)
-    require(producer.flush(20) == 0, "the newer record was not written")
+    require_harness(producer.flush(20) == 0, "the newer record was not written")
     bridge = act.bridge(act.path, "second")
     will_say(bridge, "record was written by a newer delaybridge, partition blocked")
     judge(act.verify(waiting + act.send(20), timeout=40))

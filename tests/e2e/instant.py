@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 
 from client import Collector, now_ms
 from confluent_kafka import Producer
-from stage import Stage, both_modes, require
+from stage import Stage, both_modes, require, require_harness, until
 
 KEYS, REFUSED = 50, 6000
 
@@ -23,14 +23,7 @@ def produce(stage: Stage, count: int, headers: list) -> None:
                 break
             except BufferError:
                 producer.poll(0.1)
-    require(producer.flush(60) == 0, "the requests were not written")
-
-
-def wait_until(condition, seconds: float, sentence) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        require(time.monotonic() < deadline, sentence())
-        time.sleep(0.2)
+    require_harness(producer.flush(60) == 0, "the requests were not written")
 
 
 def burst_with_events_exactly(stage: Stage) -> str:
@@ -42,10 +35,10 @@ def burst_with_events_exactly(stage: Stage) -> str:
     bridge = stage.bridge(config)
     pid, due = bridge.pid, now_ms() + 12_000
     produce(stage, count, [("dlb-deliver-at", b"%d" % due)])
-    require(now_ms() < due, "the requests were not all written in time")
+    require_harness(now_ms() < due, "the requests were not all written in time")
     seen = stage.collector.seen
-    wait_until(lambda: len(seen) >= 3 * count or not bridge.running(), 90,
-               lambda: f"{len(seen)} of {3 * count} records and events came:\n{bridge.tail()}")
+    until(lambda: f"{3 * count} records and events came, not {len(seen)}:\n{bridge.tail()}",
+          lambda: len(seen) >= 3 * count or not bridge.running(), 90)
     require(bridge.running() and bridge.pid == pid, "the bridge ended:\n" + bridge.tail())
     time.sleep(1)
     came = Counter(s.topic for s in seen)
@@ -69,13 +62,13 @@ def letters_in_order(stage: Stage) -> str:
     bridge, dead = stage.bridge(config), f"{stage.schedule}.dead-letter"
     produce(stage, REFUSED, [("dlb-target", b"later"), ("dlb-deliver-at", b"%d" % now_ms())])
     letters = lambda: stage.collector.of(dead)  # noqa: E731
-    wait_until(lambda: len(letters()) >= REFUSED, 60, lambda: f"{len(letters())} of {REFUSED} dead letters came")
+    until(lambda: f"{REFUSED} dead letters came, not {len(letters())}", lambda: len(letters()) >= REFUSED, 60)
     bridge.stop()
     done = stage.run("redrive", "-c", str(stage.config("allowing.yaml", targets=["e2e.*", "later"])))
     require(done.returncode == 0, f"redrive ended with {done.returncode}: {done.stderr}")
     requests = Collector(stage.kafka.bootstrap, [stage.schedule])
     requests.start()
-    wait_until(lambda: len(requests.seen) >= 2 * REFUSED, 30, lambda: f"{len(requests.seen)} requests came")
+    until(lambda: f"{2 * REFUSED} requests came, not {len(requests.seen)}", lambda: len(requests.seen) >= 2 * REFUSED)
     requests.end()
     wanted = {b"key %d" % k: list(range(k, REFUSED, KEYS)) for k in range(KEYS)}
     turned = lambda found: sum(a > b for ns in found.values() for a, b in zip(ns, ns[1:]))  # noqa: E731

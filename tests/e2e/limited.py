@@ -11,7 +11,7 @@ from histories import LANES, Act
 from processes import Bridge
 from protocol import Bytes
 from secured import RUN, Fortress, setting
-from stage import Stage, both_modes, judge, require, will_say
+from stage import Stage, both_modes, judge, require, until, will_say
 
 TRANSACTIONS = {"AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit"}
 IDEMPOTENCE = {"InitProducerId"}
@@ -56,9 +56,8 @@ def offsets_expire(stage: Stage) -> str:
     act = Act(stage, "offsets-expire")
     bridge = act.bridge(act.path)
     judge(act.verify(act.send(20) + act.send(20, **act.wait(11_000)), timeout=40))
-    time.sleep(1)
+    until("a level has an offset", lambda: len(act.progress()) > LANES)
     known = {(p.topic, p.partition) for p in act.progress()}
-    require(len(known) > LANES, f"only these have offsets: {known}")
     idle_until = time.monotonic() + IDLE_S
     while time.monotonic() < idle_until:
         gone = known - {(p.topic, p.partition) for p in act.progress()}
@@ -144,7 +143,7 @@ def trim_forbidden(stage: Stage) -> str:
     starts = stage.admin.offsets(places, OffsetSpec.earliest())
     require(sum(starts.values()) == 0, f"deleted without the right: {starts}")
     fortress.allow("bridge", deletes)
-    stage.admin.wait("all deleted", lambda: stage.admin.offsets(places, OffsetSpec.earliest()) == ends, 130)
+    until("all deleted", lambda: stage.admin.offsets(places, OffsetSpec.earliest()) == ends, 130)
     require(bridge.stop() == 0, f"SIGTERM did not end the bridge cleanly:\n{bridge.tail()}")
     return f"logged, and deleted later; {line}"
 

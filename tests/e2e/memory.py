@@ -12,7 +12,7 @@ from confluent_kafka.admin import NewTopic, OffsetSpec
 from client import now_ms
 from processes import Bridge
 from reading import MIB, Peak
-from stage import LANES, TARGETS, Stage, both_modes, require
+from stage import LANES, TARGETS, Stage, both_modes, require, require_harness
 
 CODECS = ("gzip", "lz4", "zstd")
 MEMORY_MIB = 32
@@ -59,7 +59,7 @@ def send_packed(stage: Stage, codec: str, shape: str, kind: str) -> int:
         for value in batch(shape, rand):
             sender.produce(stage.schedule, value=value, headers=HEADERS[kind], partition=lane)
             count += 1
-        require(sender.flush(60) == 0, f"a batch compressed with {codec} was not written")
+        require_harness(sender.flush(60) == 0, f"a batch compressed with {codec} was not written")
     return count
 
 
@@ -143,7 +143,7 @@ def send_to_each(stage: Stage, names: list[str], rand: random.Random) -> int:
         headers = {"dlb-deliver-at": str(due_ms), "dlb-target": names[n % TARGETS_N]}
         sender.produce(stage.schedule, key=rand.randbytes(8), value=rand.randbytes(1024), headers=headers)
         sender.poll(0)
-    require(sender.flush(60) == 0, "a request was not written")
+    require_harness(sender.flush(60) == 0, "a request was not written")
     return count
 
 
@@ -181,7 +181,7 @@ def send_small(stage: Stage, count: int, due_ms: list[int]) -> None:
     for n in range(count):
         headers = {"dlb-target": list(TARGETS)[n % 3], "dlb-deliver-at": str(due_ms[n % len(due_ms)])}
         sender.produce(stage.schedule, value=VALUE, partition=n % LANES, headers=headers)
-    require(sender.flush(60) == 0, "a request was not written")
+    require_harness(sender.flush(60) == 0, "a request was not written")
 
 
 def peak_of_small(stage: Stage, settings: dict, count: int, after_ms: range) -> float:

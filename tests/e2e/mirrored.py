@@ -15,8 +15,7 @@ from client import Admin, now_ms
 from cut import due_at, keys_of
 from processes import KAFKA, Kafka
 from restored import send_all
-from stage import TARGETS, Stage, both_modes, require
-from versions import until
+from stage import TARGETS, Stage, both_modes, require, until
 from voids import source_of
 
 LANES, GONE, WAITING, CANCELLED = 6, 25, 12, 4  # requests of each lane. Half of the lanes have no cancel before the copy
@@ -94,13 +93,13 @@ def mirrored(stage: Stage) -> str:
     config = stage.ready(partitions=LANES)
     bridge = stage.bridge(config)
     send_all(stage, (due_at(keys_of(lane)[0], now_ms()) for n in range(GONE) for lane in range(LANES)))
-    stage.admin.wait("the first requests gone", lambda: taken(stage, config))
+    until("the first requests gone", lambda: taken(stage, config))
     due = now_ms() + WAIT_MS
     waiting = send_all(stage, (due_at(keys_of(lane)[n], due) for n in range(WAITING) for lane in range(LANES)))
     void = [r for r in waiting if r.partition < LANES // 2][:CANCELLED * LANES // 2]
     for request in void:
         cancel(stage, request.key or b"")
-    stage.admin.wait("all requests in levels", lambda: taken(stage, config))
+    until("all requests in levels", lambda: taken(stage, config))
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
     stage.admin.delete_up_to_end(stage.schedule)
     send_all(stage, (due_at(b"later", due) for _ in range(5)))  # the copy begins with these

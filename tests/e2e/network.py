@@ -7,7 +7,7 @@ import time
 
 from client import Collector
 from processes import Bridge
-from stage import Stage, both_modes, judge, require, require_prompt
+from stage import Stage, both_modes, judge, require, require_harness, require_prompt
 from verifier import source_of
 
 RATE = 200
@@ -49,7 +49,7 @@ def held_requests(stage: Stage) -> str:
     time.sleep(4)
     plan = rounds(stage.full, stage.exactly_once)
     ends = [late_end(stage, bridge) for _ in range((5 if stage.full else 2) if stage.exactly_once else 0)]
-    require(sum(ends) * 2 >= len(ends), f"only {sum(ends)} of {len(ends)} late ends arrived in an open transaction")
+    require_harness(sum(ends) * 2 >= len(ends), f"only {sum(ends)} of {len(ends)} late ends arrived in an open transaction")
     for api, way, seconds in plan:
         rule = stage.proxy.add(api, way, seconds)
         if api == "InitProducerId":  # only a new producer sends it, and the next request needs one

@@ -14,7 +14,7 @@ from confluent_kafka.admin import OffsetSpec
 from client import now_ms
 from operating import Watch
 from processes import Bridge
-from stage import LANES, Stage, both_modes, require, will_say
+from stage import LANES, Stage, both_modes, require, require_harness, until, will_say
 
 HEADERS = 99_990
 MIB = 1 << 20
@@ -90,7 +90,7 @@ def bad_batch(stage: Stage, lane: int) -> str:
         sender.produce(stage.schedule, value=zeros, partition=lane, headers=[("dlb-delay", b"1s")],
                        on_delivery=lambda error, message: places.append(-1 if error else message.offset()))
     sender.flush()
-    require(len(places) == 5 and min(places) >= 0, f"the batch was not stored: {places}")
+    require_harness(len(places) == 5 and min(places) >= 0, f"the batch was not stored: {places}")
     return f"{stage.schedule}/{lane}/{min(places)}-{max(places) + 1}"
 
 
@@ -108,13 +108,6 @@ def send_good(stage: Stage, count: int) -> list:
     return stage.sender.journal[first:]
 
 
-def until(what: str, bridge: Bridge, seen, timeout: float = 60) -> None:
-    deadline = time.monotonic() + timeout
-    while not seen():
-        require(time.monotonic() < deadline, f"{what}:\n{bridge.tail(20)}")
-        time.sleep(0.2)
-
-
 def blocked(stage: Stage, level: str) -> float:
     """Returns the metric for blocked partitions of a level."""
     wanted = ("delaybridge_partitions", f'level="{level}",state="blocked"')
@@ -124,18 +117,18 @@ def blocked(stage: Stage, level: str) -> float:
 def require_blocked(stage: Stage, path: Path, place: str, level: str) -> None:
     """Checks that metrics, levels and check show the batch at this place, and that check names the command. The process
     stays ready, because all other partitions continue."""
-    stage.admin.wait("the blocked partition in /metrics", lambda: blocked(stage, level) == 1)
+    until("the blocked partition in /metrics", lambda: blocked(stage, level) == 1)
     require((ready := Watch(stage.spare_port).get("/readyz"))[0] == 200, f"a partition is blocked, and /readyz answers {ready}")
-    shown = stage.run("levels", "-c", str(path)).stdout
-    require("cannot be read" in shown and "BLOCKED" in shown, f"levels does not show the blocked partition:\n{shown}")
+    until("levels shows the blocked partition", lambda: "cannot be read" in (
+        shown := stage.run("levels", "-c", str(path)).stdout) and "BLOCKED" in shown)
     done = stage.run("check", "-c", str(path))
     require(done.returncode == 78 and f"run 'delaybridge skip {place}'" in done.stdout,
             f"check ends with {done.returncode}, and does not name {place}:\n{done.stdout}{done.stderr}")
 
 
 def require_free(stage: Stage, path: Path, level: str) -> None:
-    stage.admin.wait("no blocked partition in /metrics", lambda: blocked(stage, level) == 0)
-    stage.admin.wait("check is content", lambda: stage.run("check", "-c", str(path)).returncode == 0)
+    until("no blocked partition in /metrics", lambda: blocked(stage, level) == 0)
+    until("check is content", lambda: stage.run("check", "-c", str(path)).returncode == 0)
 
 
 def unreadable(stage: Stage) -> str:
@@ -151,7 +144,7 @@ def unreadable(stage: Stage) -> str:
     free = [r for r in before + behind if r not in stuck]
     require(stuck, "no request lies behind the batch")
     will_say(bridge, f"delaybridge skip {place}", 60)
-    require(stage.collector.wait_for(free, stage.schedule, 20) == 0, "other partitions are blocked, too")
+    require(stage.collector.wait_for(free, stage.schedule, 60) == 0, "other partitions are blocked, too")
     require(len(stage.collector.missing(stuck, stage.schedule)) == len(stuck), "a record behind the batch was delivered")
     require_blocked(stage, path, place, "schedule")
     topic, _, range_ = place.split("/")
@@ -162,18 +155,18 @@ def unreadable(stage: Stage) -> str:
         require(done.returncode == code, f"skip {wrong} ended with {done.returncode}: {done.stderr}")
     done = stage.run("skip", place, "-c", str(path), "-o", "json")
     require(done.returncode == 0, f"skip ended with {done.returncode}: {done.stderr}")
-    until("the records behind the batch do not come", bridge,
-          lambda: not stage.collector.missing(behind, stage.schedule))
-    require(letters(stage, place) == 1, f"{letters(stage, place)} dead letters name the batch")
+    until(lambda: f"the records behind the batch come:\n{bridge.tail(20)}",
+          lambda: not stage.collector.missing(behind, stage.schedule), 60)
+    until("a dead letter names the batch", lambda: letters(stage, place) == 1)
     require_free(stage, path, "schedule")
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
 
     bridge = stage.bridge(stage.config("skips.yaml", unreadable="skip"), "skips")
     place = bad_batch(stage, lane)
     behind = send_good(stage, 80)
-    until("the records behind the batch do not come", bridge,
-          lambda: not stage.collector.missing(behind, stage.schedule))
-    until("no dead letter names the batch", bridge, lambda: letters(stage, place) == 1)
+    until(lambda: f"the records behind the batch come:\n{bridge.tail(20)}",
+          lambda: not stage.collector.missing(behind, stage.schedule), 60)
+    until("a dead letter names the batch", lambda: letters(stage, place) == 1)
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
     return f"{len(stuck)} requests waited behind the batch, then came"
 
@@ -210,7 +203,7 @@ def damaged(stage: Stage) -> str:
     sender = Producer({"bootstrap.servers": stage.kafka.bootstrap, "linger.ms": 500, "log_level": 0})
     sender.produce(stage.schedule, value=marks[1], partition=lane, headers=[("dlb-delay", b"40s")])
     sender.flush()
-    stage.admin.wait("a record in the level", lambda: sum(stage.admin.offsets([(level, lane)], OffsetSpec.latest()).values()))
+    until("a record in the level", lambda: sum(stage.admin.offsets([(level, lane)], OffsetSpec.latest()).values()))
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
     for _ in range(3):
         sender.produce(stage.schedule, value=marks[0], partition=lane, headers=[("dlb-delay", b"0s")])
@@ -228,14 +221,14 @@ def damaged(stage: Stage) -> str:
     for place, name in zip(places, ("schedule", "30s")):
         require_blocked(stage, path, place, name)
     free = [r for r in behind if r not in stuck]
-    require(stage.collector.wait_for(free, stage.schedule, 20) == 0, "other partitions are blocked, too")
+    require(stage.collector.wait_for(free, stage.schedule, 60) == 0, "other partitions are blocked, too")
     for place in places:
         done = stage.run("skip", place, "-c", str(path))
         require(done.returncode == 0, f"skip {place} ended with {done.returncode}: {done.stderr}")
-    until("the records behind the batches do not come", bridge,
-          lambda: not stage.collector.missing(behind, stage.schedule))
+    until(lambda: f"the records behind the batches come:\n{bridge.tail(20)}",
+          lambda: not stage.collector.missing(behind, stage.schedule), 60)
     for place, name in zip(places, ("schedule", "30s")):
-        until(f"no dead letter names {place}", bridge, lambda at=place: letters(stage, at) == 1)
+        until(f"a dead letter names {place}", lambda at=place: letters(stage, at) == 1)
         require_free(stage, path, name)
     came = [s for s in list(stage.collector.seen) if s.value is not None and s.value[:7] == b"damaged"]
     require(not came, f"of the damaged batches, {came} records came")

@@ -19,7 +19,7 @@ import contract
 from client import Collector, now_ms
 from contract import Seen
 from schemas import faults, load
-from stage import LANES, Stage, both_modes, require
+from stage import LANES, Stage, both_modes, require, require_harness
 
 HOUR_MS = 3_600_000
 LARGE = 6000        # bytes of a value, or of headers, that the dead-letter topic does not store
@@ -71,7 +71,7 @@ class Redriven:
         consumer.assign([TopicPartition(*place, since[place]) for place in missing])
         found, deadline = [], time.monotonic() + 60
         while missing:
-            require(time.monotonic() < deadline, f"the reader of {self.stage.schedule} stalls at {missing}")
+            require_harness(time.monotonic() < deadline, f"the reader of {self.stage.schedule} stalls at {missing}")
             message = consumer.poll(1)
             if message is None or message.error():
                 continue
@@ -354,7 +354,7 @@ def delivered(run: Redriven) -> int:
 
 def each_has_its_event(run: Redriven, told: Collector, before: dict) -> int:
     """Each new request has the event redriven, which names the dead-lettered one. No event names another request."""
-    require(told.catch_up(60), "the reader of events stalls")
+    require_harness(told.catch_up(60), "the reader of events stalls")
     schema, schedule = load("events"), run.stage.schedule
     letters = {(s.header("dlb-source").decode(), run.name(s)) for s in run.letters() if s.header("dlb-source")}
     requests = {f"{schedule}/{r.partition}/{r.offset}": run.name(r) for r in run.requests(before)}

@@ -8,7 +8,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from histories import LANES, Act
-from stage import Stage, both_modes, judge, require, will_say
+from stage import Stage, both_modes, judge, require, until, will_say
 
 GONE = "level topic does not exist"
 HELD = "topic was recreated under the running bridge"
@@ -79,7 +79,7 @@ def deleted(act: Act) -> str:
     gained = bridge.log.read_text().count('"lanes assigned"')
     require(gained <= 6, f"the lanes were assigned {gained} times")
     act.apply(act.path)
-    act.admin.wait("the lanes assigned again", lambda: bridge.log.read_text().count('"lanes assigned"') > gained)
+    until("the lanes assigned again", lambda: bridge.log.read_text().count('"lanes assigned"') > gained)
     back = act.send(10, **act.wait(11_000))
     judge(act.verify(good + held + back, timeout=60))
     require(sum(act.ends(level, OffsetSpec.latest()).values()) > 0, "the level is not used again")

@@ -14,7 +14,7 @@ from contract import LEVELS, Request
 from orders import cancel_of
 from own_topics import end_second
 from processes import Bridge
-from stage import LANES, TARGETS, Stage, both_modes, judge, require, require_prompt, will_say
+from stage import LANES, TARGETS, Stage, both_modes, judge, require, require_prompt, until, will_say
 from voids import source_of
 
 ENTRIES = 100_000    # cancels
@@ -106,7 +106,7 @@ def cancels_restored(stage: Stage) -> str:
     kept = send_all(stage, (named(ENTRIES + n, due + n * SPAN_MS // KEPT) for n in range(KEPT)))
     send_all(stage, (cancel_of(named(n, 0)) for n in range(ENTRIES)))
     where = void[0].partition
-    stage.admin.wait(f"{ENTRIES} entries", lambda: entries_of(stage, where) >= ENTRIES)
+    until(f"{ENTRIES} entries", lambda: entries_of(stage, where) >= ENTRIES)
     acked = now_ms()
     require(acked < due - 3000, f"the cancels took {acked - due + SOON_MS} ms")
     first.kill()

@@ -12,7 +12,7 @@ from client import Sender, now_ms
 from contract import Request, Retry, Seen
 from operating import Watch
 from processes import Bridge
-from stage import Stage, both_modes, judge, require
+from stage import Stage, both_modes, judge, require, will_say
 
 TOPICS = {"e2e.a": 6, "e2e.b": 3}
 POLICIES = {"list": {"delays": ["300ms", "1s", "2500ms"], "jitter": 0.2},
@@ -192,7 +192,7 @@ def reloaded(stage: Stage, config, bridges: list[Bridge]) -> str:
     for bridge, name in zip(bridges, ("delaybridge.yaml", "second.yaml")):
         stage.config(name, retry=changed)
         bridge.process.send_signal(signal.SIGHUP)
-    time.sleep(1)
+        will_say(bridge, "configuration reloaded")
     sender = Sender(stage.kafka.bootstrap, stage.schedule)
     request = Request(b"peeked", b"v", [("dlb-retry", b"list"), ("dlb-target", b"e2e.b")], "peeked", target="e2e.b")
     sender.send(request)

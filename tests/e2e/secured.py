@@ -19,7 +19,7 @@ from confluent_kafka.admin import (AclBinding, AclBindingFilter, AclOperation, A
                                    UserScramCredentialUpsertion)
 
 from processes import Bridge, Kafka, newer_client
-from stage import LANES, Stage, both_modes, judge, require, will_say
+from stage import LANES, Stage, both_modes, judge, require, until, will_say
 
 LITERAL, PREFIXED = ResourcePatternType.LITERAL, ResourcePatternType.PREFIXED
 
@@ -324,7 +324,7 @@ def hidden_control(stage: Stage, config: Path) -> None:
     time.sleep(15)
     require(len(stage.collector.of("e2e.a")) == before, "the bridge delivers, and may not see which targets are paused")
     will_say(bridge, "lanes open without them: allow Read on the topic of control", 40)
-    stage.admin.wait("the delivery", lambda: len(stage.collector.of("e2e.a")) > before, 20)
+    until("the delivery", lambda: len(stage.collector.of("e2e.a")) > before, 20)
     stage.admin.client.delete_acls([alike])[alike].result(30)
     end(bridge)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from client import Admin, Collector, now_ms
 from doubles import origin
-from stage import Late, Stage, require
+from stage import Late, Stage, require, require_harness
 from verifier import Report, Showed, right
 from voids import Judge, Traffic, Verdict, must_be_accounted, place_unplaced
 
@@ -28,7 +28,7 @@ def schedule_log(stage: Stage) -> list:
     Admin.wait("the schedule topic", lambda: stage.schedule in reader.partitions)
     read = reader.catch_up(READ_S)
     reader.end()
-    require(read, "the reader of the schedule topic stalls")
+    require_harness(read, "the reader of the schedule topic stalls")
     return list(reader.seen)
 
 

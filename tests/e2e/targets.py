@@ -6,7 +6,7 @@ import time
 
 from client import now_ms
 from contract import Request
-from stage import Stage, both_modes, judge, require
+from stage import Stage, both_modes, judge, require, require_harness, require_prompt
 
 
 def target_deleted(stage: Stage) -> str:
@@ -40,14 +40,14 @@ def target_deleted(stage: Stage) -> str:
     stage.collector.wait_for(stage.sender.journal, stage.schedule, 60)
     unseen = settle(stage, deleted)
     report = stage.verify()
-    require(unseen <= 0.1 * rate * 2, f"{unseen} were deleted with their topic before they were read")
+    require_harness(unseen <= 0.1 * rate * 2, f"{unseen} were deleted with their topic before they were read")
     line = judge(report, 60)
     require(bridge.running(), "the bridge ended:\n" + bridge.tail())
     require("e2e.gone" not in stage.admin.topics(), "the bridge recreated the deleted target")
     # With exactly-once, all records of the transaction wait once for the timeout of those in flight to the target.
     good = sorted(s.timestamp_ms - r.earliest for s, r in seen_of(stage, "good"))
-    require(good[int(len(good) * .99)] < (13_000 if stage.exactly_once else 2500),
-            f"good records were delayed: p99 {good[int(len(good) * .99)]} ms: {line}")
+    require_prompt(good[int(len(good) * .99)] < (13_000 if stage.exactly_once else 2500),
+                   f"good records were delayed: p99 {good[int(len(good) * .99)]} ms: {line}")
     return f"{line} good_p99={good[int(len(good) * .99)]}ms gone_unseen={unseen}"
 
 

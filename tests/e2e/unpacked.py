@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from client import now_ms
 from contract import TRUNCATED, Seen
 from scenarios import source
-from stage import Stage, both_modes, judge, require, require_prompt
+from stage import Stage, both_modes, judge, require, require_harness, require_prompt
 
 RATE, WAIT_MS = 50, 1000              # Of the good requests.
 WARM_S, CALM_S, APART_S = 4, 6, 2.5
@@ -28,7 +28,7 @@ def send_huge(stage: Stage, size: int) -> None:
                              "message.max.bytes": 1_000_000_000, "partitioner": "murmur2_random"})
         producer.produce(stage.schedule, value=bytes(size), key=b"huge-" + codec.encode(),
                          headers=[("dlb-delay", b"%dms" % DELAY_MS), ("dlb-target", b"e2e.a"), ("h", b"1")])
-        require(producer.flush(30) == 0, f"the huge request compressed with {codec} was not written")
+        require_harness(producer.flush(30) == 0, f"the huge request compressed with {codec} was not written")
         time.sleep(APART_S)
 
 

@@ -7,12 +7,11 @@ import json
 import os
 import subprocess
 import tarfile
-import time
 from pathlib import Path
 
 from contract import Request, Seen
 from processes import ROOT, Bridge
-from stage import Skip, Stage, both_modes, judge, require
+from stage import Skip, Stage, both_modes, judge, require, until
 from verifier import right
 
 # The last commit whose program knows only version 1 of the envelope.
@@ -90,14 +89,6 @@ def errors_shown(stage: Stage, config: Path) -> list[dict]:
     return [record for record in map(json.loads, shown.splitlines()) if record.get("last_error")]
 
 
-def until(what: str, seen, timeout: float = 20):
-    deadline = time.monotonic() + timeout
-    while not (found := seen()):
-        require(time.monotonic() < deadline, f"this never became true: {what}")
-        time.sleep(0.2)
-    return found
-
-
 def by_turn(seen: Seen) -> bool:
     """Judges a stamp of the older program, which uses the clock of its turn: the request may be younger."""
     return right(seen)
@@ -126,9 +117,9 @@ def records_of_version_2(stage: Stage, group: Rollout, older: Path) -> str:
     shown = until("peek shows why a record waits", lambda: errors_shown(stage, group.config))[0]
     require(shown["last_error"]["code"] == "unfit" and shown["last_error"]["text"] and shown["attempt"] >= 1
             and shown["next_try"], f"peek shows a different reason: {shown}")
-    levels = json.loads(stage.run("levels", "-o", "json", "-c", str(group.config)).stdout)["levels"]
-    require(any(level["level"] == "5s" and level["redelivering"] > 0 and level["redelivering_overdue_ms"] > 0 for level in levels),
-            f"levels does not show that they are redelivering: {levels}")
+    until("levels shows that they are redelivering", lambda: any(
+        level["level"] == "5s" and level["redelivering"] > 0 and level["redelivering_overdue_ms"] > 0
+        for level in json.loads(stage.run("levels", "-o", "json", "-c", str(group.config)).stdout)["levels"]))
     group.stop(newer)
     until("the older program says that it is blocked", lambda: group.says(BLOCKED))
     ask(stage, 50, "e2e.a", 0)  # only a partition of a level is blocked

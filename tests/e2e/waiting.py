@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from client import now_ms
-from stage import LANES, Stage, require
+from stage import LANES, Stage, require, require_harness
 
 WRITTEN_PER_S, DUE_PER_S = 8000, 40_000  # slow enough for two shared cores
 PAD = b"x" * 92
@@ -62,7 +62,7 @@ def fill(bootstrap: str, schedule: str, target: str, first_due: int, count: int)
     left = [count]
 
     def acknowledged(error, _):
-        require(error is None, f"a request was not stored: {error}")
+        require_harness(error is None, f"a request was not stored: {error}")
         left[0] -= 1
 
     for n in range(count):
@@ -78,7 +78,7 @@ def fill(bootstrap: str, schedule: str, target: str, first_due: int, count: int)
         if n % 1000 == 0:
             producer.poll(0)
     producer.flush(120)
-    require(left[0] == 0, f"{left[0]} requests were not acknowledged")
+    require_harness(left[0] == 0, f"{left[0]} requests were not acknowledged")
 
 
 def taken(stage: Stage) -> int:
