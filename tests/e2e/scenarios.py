@@ -26,7 +26,7 @@ def mixed(stage: Stage) -> str:
     every, poisoned = count // poison, [0]
 
     def make(n: int, now: int) -> Request:
-        if n == every and codec == CODECS[0]:
+        if n == count // 10 and codec == CODECS[0]:
             plant_fatal_error(sender.producer)
         if n % every:
             return generator.request(now)

@@ -12,7 +12,7 @@ import poison
 from contract import Request, Seen
 from generator import Generator
 from selftest_doubles import Doubled  # noqa: F401  pylint: disable=unused-import
-from selftest_harness import Blamed, Ports  # noqa: F401  pylint: disable=unused-import
+from selftest_harness import Blamed, Brokers, Ports  # noqa: F401  pylint: disable=unused-import
 from selftest_markers import Decided  # noqa: F401  pylint: disable=unused-import
 from selftest_protocol import Decoded  # noqa: F401  pylint: disable=unused-import
 from selftest_retries import Retried, Spread  # noqa: F401  pylint: disable=unused-import

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import os
 import socket
@@ -57,24 +58,37 @@ class Ports(unittest.TestCase):
         self.assertTrue(all(first + BLOCK <= 16_000 for first in firsts[:50]))
         self.assertEqual(len(blocks(1, 65_535)), len(firsts))
 
-    def test_a_broker_starts_when_its_port_is_free(self):
-        with tempfile.TemporaryDirectory() as name:
-            folder, port = Path(name), reserve_ports()
-            (folder / "java").write_text(JAVA)
-            (folder / "java").chmod(0o755)
-            (folder / "kafka-fake").mkdir()
-            (folder / "broker-1.properties").write_text(
-                f"listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{port + 1}\n")
-            taken = socket.create_server(("127.0.0.1", port))
-            threading.Timer(1, taken.close).start()
 
-            def kafka(*args: str) -> subprocess.CompletedProcess:
-                return subprocess.run([str(TESTS / "kafka" / "kafka"), *args, "--dir", name], capture_output=True, text=True, check=False,
-                                      env={**os.environ, "PATH": f"{name}:{os.environ['PATH']}", "DEV_CACHE": name,
-                                           "KAFKA_VERSION": "fake"})
-            done = kafka("restart", "1")
-            kafka("drop")
-            self.assertEqual(done.returncode, 0, done.stderr)
+class Brokers(unittest.TestCase):
+    """kafka restart, with a program that listens in place of Java."""
+
+    def setUp(self):
+        self.folder, self.port = Path(self.enterContext(tempfile.TemporaryDirectory())), reserve_ports()
+        (self.folder / "java").write_text(JAVA)
+        (self.folder / "java").chmod(0o755)
+        (self.folder / "kafka-fake").mkdir()
+        (self.folder / "broker-1.properties").write_text(
+            f"listeners=PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self.port + 1}\n")
+        self.addCleanup(self.kafka, "drop")
+
+    def kafka(self, *args: str, **more) -> subprocess.CompletedProcess:
+        env = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", "DEV_CACHE": str(self.folder), "KAFKA_VERSION": "fake"}
+        return subprocess.run([str(TESTS / "kafka" / "kafka"), *args, "--dir", str(self.folder)], capture_output=True, text=True,
+                              check=False, env=env, **more)
+
+    def test_a_broker_starts_when_its_port_is_free(self):
+        taken = socket.create_server(("127.0.0.1", self.port))
+        threading.Timer(1, taken.close).start()
+        done = self.kafka("restart", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_broker_keeps_no_lock_of_the_process_that_started_it(self):
+        with open(self.folder / "lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            done = self.kafka("restart", "1", pass_fds=[lock.fileno()])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.folder / "lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def raising(problem: BaseException):
