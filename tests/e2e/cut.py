@@ -20,7 +20,7 @@ from client import Admin, Sender, now_ms
 from contract import LEVELS, Request, partition_of
 from own_topics import end_second
 from restored import send_all
-from stage import TARGETS, Stage, both_modes, judge, require, require_prompt, until
+from stage import TARGETS, Stage, both_modes, judge, require, require_premise, until
 
 BATCH = struct.Struct(">qi")  # base offset, length of the rest
 CANCELLED, CUT = 20, 3        # cancels of a lane, a batch each, and lost ones. Other lanes have requests instead.
@@ -71,7 +71,7 @@ def cancel_all(stage: Stage, config: Path, before_tail: Callable[[Stage], None])
             send_all(stage, [due_at(request.key or b"", late)])
     until("all cancels in force", lambda: taken(stage, config))
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
-    require_prompt(now_ms() < due, f"the bridge ended {now_ms() - due} ms after the due time")
+    require_premise(now_ms() < due, f"the bridge ended {now_ms() - due} ms after the due time")
     return [request for request in first if has_cancels(request)]
 
 

@@ -15,7 +15,7 @@ from bad_input import first_of, says
 from client import now_ms
 from generator import Generator
 from operating import Watch
-from stage import Skip, Stage, both_modes, judge, require, require_harness, require_prompt, until, will_say
+from stage import Skip, Stage, both_modes, judge, require, require_harness, require_premise, until, will_say
 
 LEVELS = ["1s", "5s", "7s", "10s"]
 LANES = 2
@@ -195,8 +195,8 @@ def retention_cut(act: Act) -> str:
     act.admin.wait(f"{topic} cut by retention", lambda: all(
         start >= ends[place] for place, start in act.ends(topic, OffsetSpec.earliest()).items()))
     act.admin.set(topic, retention_ms="3600000")  # keeps the others
-    require_prompt(now_ms() - cut_since < CUT_GAP_S * 1000, "Kafka may also have deleted the younger records")
-    require_prompt(now_ms() - since < READ_AFTER_MS, "Kafka deleted no record before it was read")
+    require_premise(now_ms() - cut_since < CUT_GAP_S * 1000, "Kafka may also have deleted the younger records")
+    require_premise(now_ms() - since < READ_AFTER_MS, "Kafka deleted no record before it was read")
     cut = sum(act.ends(topic, OffsetSpec.earliest()).values())
     judge(act.verify(left + act.send(20), timeout=60))
     require(said_gone(bridge, topic) == cut, f"{cut} offsets were deleted, but {said_gone(bridge, topic)} are logged")

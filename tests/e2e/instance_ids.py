@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from processes import Bridge
-from stage import Stage, both_modes, judge, require, require_prompt
+from stage import Stage, both_modes, judge, require, require_premise
 
 SESSION_S = 12  # Longer than a broker needs to start.
 AWAY_S = SESSION_S + 0.4  # A client keeps a commit for a session and up to a second.
@@ -40,7 +40,7 @@ def instance_ids(stage: Stage) -> str:
     trace.end()
     for bridge in (*bridges, rivals[1]):
         require(bridge.running(), "the bridge ended:\n" + bridge.tail())
-    require_prompt(fenced or stage.exactly_once or not stage.full, f"no late commit fenced its member, so this proves nothing: {line}")
+    require_premise(fenced or stage.exactly_once or not stage.full, f"no late commit fenced its member, so this proves nothing: {line}")
     return f"{line} fenced_by_late_commits={fenced} one_of_two_ended_after={ended:.1f}s"
 
 

@@ -12,7 +12,7 @@ from client import now_ms
 from contract import Request
 from operating import Watch
 from processes import Bridge
-from stage import LANES, Stage, both_modes, judge, require, require_prompt, until, will_say
+from stage import LANES, Stage, both_modes, judge, require, require_premise, require_prompt, until, will_say
 from withheld import Act, Margins, judge_acts
 
 EFFECT_S, LOOK_S = 1, 45  # until an entry has an effect, and until a new topic is found
@@ -75,7 +75,7 @@ def paused(stage: Stage) -> str:
     foreign(stage, operator, bridges)
     line = judge(stage.verify(timeout=60), 0 if stage.exactly_once else None)
     verdict = judge_acts(operator.acts, list(stage.collector.seen), stage.acked_ms(), Margins())
-    require_prompt(not verdict.faults, f"{verdict.faults[:3]}")
+    require_premise(not verdict.faults, f"{verdict.faults[:3]}")
     return " | ".join((line, verdict.line(), *facts))
 
 

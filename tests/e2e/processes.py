@@ -86,6 +86,9 @@ class Kafka:
             self.call("drop")
 
 
+CRASHES = signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL
+
+
 class Bridge:
     """A process of the bridge, and its log."""
     all: list["Bridge"] = []
@@ -156,6 +159,10 @@ class Bridge:
         if not self.log.exists():
             return ""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    def crashed(self) -> bool:
+        """Returns whether a signal of its own ended it, not one of the scenario."""
+        return self.process is not None and self.process.poll() in [-number for number in CRASHES]
 
     @classmethod
     def end_all(cls) -> None:

@@ -75,8 +75,8 @@ import waiting
 from archive import SHORT_LIVED, make_archive
 from confluent_kafka import KafkaException
 from harness import HarnessError
-from processes import NEWER, ROOT, end_leftovers, files_of_bridges, newer_client
-from stage import Fault, Late, Skip, Stage, Unsure
+from processes import NEWER, ROOT, Bridge, end_leftovers, files_of_bridges, newer_client
+from stage import Fault, Skip, Stage, Unsure, late
 from turns import play_in_turns, stopped
 
 PARTS = (scenarios, static, instance_ids, stalled, targets, transacted, network, secured, histories, replaced, limited, administered,
@@ -141,7 +141,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sanitized", type=Path, help=f"a second binary, on which {', '.join(SANITIZED + ONLY_SANITIZED)} run")
     parser.add_argument("--in", type=Path, dest="folder", help=argparse.SUPPRESS)
     parser.add_argument("--beside", type=int, metavar="GROUP",
-                        help="other work: a process group, which is stopped while late scenarios are played once more")
+                        help="other work: a process group, which is stopped while a scenario runs once more, alone")
     parser.add_argument("--kafka", metavar="VERSION", help="the version of the brokers; before 3.3 with ZooKeeper")
     parser.add_argument("--librdkafka", metavar="VERSION", help="the version of the bridge's library")
     parser.add_argument("--newer", action="store_const", const=NEWER, dest="librdkafka", help=f"--librdkafka {NEWER}")
@@ -155,6 +155,11 @@ def cause(text: str) -> str:
     return lines[-1 if lines[0].startswith("Traceback") else 0][:CAUSE_MAX]
 
 
+def sanitized(logs: list[Path]) -> Path | None:
+    """Returns a log with a report of a sanitizer."""
+    return next((log for log in logs if SANITIZER.search(log.read_text(errors="replace"))), None)
+
+
 def play(name: str, options: argparse.Namespace, folder: Path) -> int:
     """Runs one here and says its line; returns one of ENDS."""
     stage = Stage(folder, options.binary.resolve(), options.full, options.seed)
@@ -163,8 +168,6 @@ def play(name: str, options: argparse.Namespace, folder: Path) -> int:
         outcome, text = "PASSED", ALL[name](stage)
     except Skip as skip:
         outcome, text = "SKIPPED", str(skip)
-    except Late as late:
-        outcome, text = "LATE", str(late)
     except Unsure as unsure:
         outcome, text = "UNSURE", str(unsure)
     except Fault as fault:
@@ -173,6 +176,10 @@ def play(name: str, options: argparse.Namespace, folder: Path) -> int:
         outcome, text = "HARNESS", traceback.format_exc()
     except Exception:  # pylint: disable=broad-except
         outcome, text = "FAILED", traceback.format_exc()
+    if outcome == "PASSED" and late:
+        outcome, text = "LATE", "; ".join(late)
+    if outcome == "HARNESS" and (crashed := [bridge for bridge in Bridge.all if bridge.crashed()]):
+        outcome, text = "FAILED", f"{text}\nthe bridge has crashed: {crashed[0].tail()}"
     try:
         stage.close()
     except Exception:  # pylint: disable=broad-except
@@ -180,9 +187,8 @@ def play(name: str, options: argparse.Namespace, folder: Path) -> int:
     logs = files_of_bridges(folder, "*.log")
     if outcome == "PASSED" and (unsaid := messages.unsaid(name, logs)):
         outcome, text = "FAILED", f"no log has the messages {unsaid}"
-    for log in logs:
-        if outcome in ("PASSED", "LATE", "HARNESS") and SANITIZER.search(log.read_text(errors="replace")):
-            outcome, text = "FAILED", f"a sanitizer's report is in {log}"
+    if outcome in ("PASSED", "LATE", "HARNESS") and (log := sanitized(logs)):
+        outcome, text = "FAILED", f"a sanitizer's report is in {log}"
     print(f"{outcome:7} {label} ({time.monotonic() - start:.0f} s): {text}", flush=True)
     (folder / CAUSE).write_text(cause(text))
     return ENDS[outcome]
@@ -233,6 +239,8 @@ def play_apart(turn: Turn, options: argparse.Namespace, tally: Tally) -> str:
     finally:
         end_leftovers(folder)
     outcome = next((end.lower() for end, number in ENDS.items() if number == code), "harness" if LIMIT < code < 0 else "failed")
+    if outcome == "harness" and sanitized(files_of_bridges(folder, "*.log")):
+        outcome = "failed"
     crash = f"the scenario itself ended with {code}" if code != LIMIT else "the scenario itself did not end in time"
     if code not in ENDS.values():
         print(f"{outcome.upper():7} {name}: {crash}", flush=True)
@@ -240,7 +248,7 @@ def play_apart(turn: Turn, options: argparse.Namespace, tally: Tally) -> str:
         tally.totals[name] = counted
     if outcome in ("failed", "late", "unsure", "harness"):
         said = folder / CAUSE
-        tally.causes[turn.label()] = "the harness failed, twice: " * (outcome == "harness") + (said.read_text() if said.exists() else crash)
+        tally.causes[turn.label()] = "the harness failed: " * (outcome == "harness") + (said.read_text() if said.exists() else crash)
         print(f"        seed {options.seed}, logs in {folder}", flush=True)
     elif not options.keep:
         shutil.rmtree(folder, ignore_errors=True)
@@ -302,20 +310,24 @@ def main() -> int:
     tally = Tally()
     turns.sort(key=Turn.order)
     outcomes = play_in_turns(turns, options.jobs, Turn.places, lambda turn: play_apart(turn, options, tally))
-    doubtful = ["harness"] + (["late"] if options.jobs > 1 else []) + (["unsure"] if not options.full else [])
+    doubtful = ["harness"] + (["unsure"] if not options.full else [])
     twice, harness = sum(outcome in doubtful for outcome in outcomes), outcomes.count("harness")
     if twice:
-        print(f"{twice} late beside others, unsure, or ended by a failure of the harness: once more, alone", flush=True)
+        print(f"{twice} unsure, or ended by a failure of the harness: once more, alone", flush=True)
         with stopped(options.beside):
             outcomes = [play_apart(turn, options, tally) if outcome in doubtful else outcome
                         for turn, outcome in zip(turns, outcomes)]
-    outcomes = ["failed" if outcome in ("late", "unsure", "harness") else outcome for outcome in outcomes]
+    # A time means little while others share the machine.
+    failed = ("unsure", "harness") if options.jobs > 1 else ("unsure", "harness", "late")
+    outcomes = ["failed" if outcome in failed else outcome for outcome in outcomes]
+    slow = outcomes.count("late")
     if tally.totals:
         print(table(tally.totals))
     for turn, outcome in zip(turns, outcomes):
-        if outcome == "failed":
-            print(f"e2e: failed: {turn.label()}: {tally.causes[turn.label()]}")
+        if outcome in ("failed", "late"):
+            print(f"e2e: {outcome}: {turn.label()}: {tally.causes[turn.label()]}")
     print(f"e2e: {len(turns)} run, {outcomes.count('passed')} passed, {outcomes.count('failed')} failed, "
+          f"{f'{slow} late next to others, ' if slow else ''}"
           f"{outcomes.count('skipped')} skipped, {'full' if options.full else 'reduced'} counts, "
           f"{f'{twice} of them twice, ' if twice else ''}{f'{harness} failed by the harness, ' if harness else ''}"
           f"{'' if options.scenario or options.full else f'{len(ON_DEMAND)} left to --full, '}"

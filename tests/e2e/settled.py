@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from client import Admin, Collector, now_ms
 from doubles import origin
-from stage import Late, Stage, require, require_harness
+from stage import Stage, Unsure, require, require_harness
 from verifier import Report, Showed, right
 from voids import Judge, Traffic, Verdict, must_be_accounted, place_unplaced
 
@@ -57,7 +57,7 @@ def settle(stage: Stage, hops: Collector, timeout: float, showed: Showed = right
     require(not verdict.wrongly, f"{len(verdict.wrongly)} came out after their cancel had won: {verdict.wrongly[:3]}")
     require(verdict.dropped, "nothing was cancelled")
     if verdict.by_time and not report.faults:
-        raise Late(f"{len(verdict.by_time)} came out although their cancel was early: {verdict.by_time[:3]}")
+        raise Unsure(f"{len(verdict.by_time)} came out although their cancel was early: {verdict.by_time[:3]}")
     return Settled(report, verdict)
 
 
