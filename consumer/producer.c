@@ -49,6 +49,8 @@ static enum report report_of(rd_kafka_resp_err_t err)
 
 const char *producer_why(rd_kafka_resp_err_t err)
 {
+    if (err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
+        return "the topic does not have this partition";
     return err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
                ? "Topic authorization failed: allow Write on the topic"
                : client_report_why(err);

@@ -261,7 +261,9 @@ enum lookup topic_lookup_get_partition(struct topic_lookup *l, rd_kafka_t *rk, c
         begin(l, rk, topic);
         return LOOKUP_PENDING;
     }
-    return partition < l->partitions_n ? l->partitions[partition] : l->found;
+    if (l->partitions_n == 0)
+        return l->found;
+    return partition < l->partitions_n ? l->partitions[partition] : LOOKUP_UNWRITABLE;
 }
 
 void topic_lookup_ask_rights(struct topic_lookup *l)

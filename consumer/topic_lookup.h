@@ -28,7 +28,8 @@ bool topic_lookup_free(struct topic_lookup *lookup);
    answer expires after a second. Never creates the topic. */
 enum lookup topic_lookup_get(struct topic_lookup *lookup, rd_kafka_t *rk, const char *topic);
 
-/* Does the same for one partition. One answer serves all partitions of the topic for a second. */
+/* Does the same for one partition. One answer serves all partitions of the topic for a second. A
+   partition that the topic does not have is LOOKUP_UNWRITABLE. */
 enum lookup topic_lookup_get_partition(struct topic_lookup *lookup, rd_kafka_t *rk,
                                        const char *topic, int partition);
 

@@ -198,6 +198,8 @@ static void fail_transaction(struct bridge *b, struct parcel *p, struct target *
     if (p->kind == FORWARD_EVENT && report != REPORT_NOT_SENT) {
         b->txn.event_failed = true;
         outlet_refused(b, p, why);
+    } else if (p->kind != FORWARD_TARGET && report == REPORT_REFUSED) {
+        outlet_look_again(b, p);
     }
     if (b->txn.single != p) {
         parcel_forget(b, p);

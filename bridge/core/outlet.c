@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outlets: the partitions that a lane's hops and dead letters go to. An outlet without a leader, or
-   with too few replicas in sync, must stop its lane only, and the log names it.
+/* Outlets: the partitions that a lane's hops and dead letters go to. An unwritable outlet must stop
+   its lane only, and the log names it. It has no leader, or too few replicas in sync, or its topic
+   was recreated with fewer partitions.
 
    With exactly-once, a transaction with a record for such an outlet cannot end, and its producer
    cannot begin another. So an outlet is looked up before its first record, and again after a
@@ -38,12 +39,13 @@ static struct queue_id id_of(const struct bridge *b, const struct outlet *o)
     return (struct queue_id){lane * b->queues_per_lane + slot, lane, slot};
 }
 
-/* why: the reason, if it is down. */
+/* why: the reason, if it is down. An outlet of a lane without an owner is never down. Otherwise its
+   lane would wait after its assignment, and no notice would say so. */
 static void set_down(struct bridge *b, struct outlet *o, bool down, const char *why)
 {
-    if (o->down == down)
-        return;
     struct queue_id id = id_of(b, o);
+    if (o->down == down || (down && !b->lanes[id.lane].owned))
+        return;
     o->down = down;
     b->lanes[id.lane].outlets_down += down ? 1 : -1;
     b->outlets.down += down ? 1 : -1;
@@ -67,10 +69,10 @@ static void look_up(struct bridge *b, struct outlet *o)
     int64_t after_ms = o->stalled ? LEADERS_MS : OUTLET_LEADERS_MS;
     o->recheck_mono_ms = b->now.mono_ms + (found == LOOKUP_UNKNOWN ? RESEND_MS : LOOK_UP_AGAIN_MS);
     if (found == LOOKUP_UNWRITABLE)
-        set_down(b, o, true, "it has no leader, or too few replicas in sync");
+        set_down(b, o, true, "it does not exist, has no leader, or has too few replicas in sync");
     bool missing = found == LOOKUP_MISSING && id_of(b, o).slot == SLOT_EVENTS;
     if (missing)
-        set_down(b, o, true, "it does not exist");
+        set_down(b, o, true, "its topic does not exist");
     if (found == LOOKUP_UNWRITABLE || found == LOOKUP_UNKNOWN || missing)
         return;
     set_down(b, o, false, NULL);
@@ -118,6 +120,13 @@ void outlet_refused(struct bridge *b, const struct parcel *p, const char *why)
     o->doubted = true;
     o->recheck_mono_ms = b->now.mono_ms + LOOK_UP_AGAIN_MS;
     set_down(b, o, true, why);
+}
+
+void outlet_look_again(struct bridge *b, const struct parcel *p)
+{
+    struct outlet *o = outlet_of(b, p);
+    o->doubted = true;
+    o->recheck_mono_ms = 0;
 }
 
 static int64_t cost_of(const struct parcel *p)

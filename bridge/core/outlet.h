@@ -22,6 +22,9 @@ bool outlet_is_silent(const struct bridge *b, int lane, enum forward_kind kind);
 bool outlet_is_flooded(const struct bridge *b, int lane, enum forward_kind kind);
 /* Exactly-once: the outlet refused a record. Its lane waits, and tries again after a while. */
 void outlet_refused(struct bridge *b, const struct parcel *p, const char *why);
+/* Exactly-once: the next record for the outlet of p looks it up first. Its topic may have been
+   recreated with fewer partitions, and each record would break its transaction. */
+void outlet_look_again(struct bridge *b, const struct parcel *p);
 void outlet_doubt(struct bridge *b, const struct parcel *p); /* after a timeout of p */
 void outlets_doubt(struct bridge *b);                        /* doubts all until looked up */
 void outlets_lane_lost(struct bridge *b, int lane);          /* they count as down no more */

@@ -117,7 +117,8 @@ enum report {
 /* The state of a topic or a partition, as far as brokers reported it. */
 enum lookup {
     LOOKUP_FOUND,
-    LOOKUP_UNWRITABLE, /* a partition has no leader, or too few replicas in sync for writes */
+    LOOKUP_UNWRITABLE, /* a partition has no leader, or too few replicas in sync for writes, or does
+                          not exist although its topic does */
     LOOKUP_WHOLE,      /* each partition has a leader, and all or two replicas in sync */
     LOOKUP_MISSING,    /* the topic does not exist, or the bridge may not see it */
     LOOKUP_UNKNOWN,    /* no broker answered */

@@ -108,7 +108,8 @@ static const struct sentence sentences[NOTICE_KINDS] = {
                               "unreadable batch skipped, its range is in the dead-letter topic"},
     [NOTICE_OUTLET_DOWN] = {LOG_ERROR, TO | LANE | REASON,
                             "partition of the bridge unavailable, its lane waits: run "
-                            "kafka-topics.sh --describe --unavailable-partitions"},
+                            "'delaybridge check' and kafka-topics.sh --describe "
+                            "--under-min-isr-partitions"},
     [NOTICE_OUTLET_UP] = {LOG_INFO, TO | LANE,
                           "partition of the bridge available again, its lane continues"},
     [NOTICE_THROTTLED] = {LOG_WARN, THROTTLE,

@@ -83,7 +83,8 @@ def lost(lane: int) -> list[list[int]]:
 def own(make: Callable[[Stage], Maker], topic: str, lane: int | None = None) -> Bad:
     """lane: that of a bad thing that is played only by name."""
     away = AWAY if lane is None else AWAY | {lane}
-    says = f'partition of the bridge unavailable, its lane waits: run kafka-topics.sh --describe --unavailable-partitions","topic":"schedule.{topic}"'
+    says = "partition of the bridge unavailable, its lane waits: run 'delaybridge check' and kafka-topics.sh " \
+        f'--describe --under-min-isr-partitions","topic":"schedule.{topic}"'
     return Bad(make, begin=end_second, heal=return_second, spares=lambda request: request.partition not in away,
                says=says, after_s=STALL_S, apart=lane is not None)
 

@@ -76,6 +76,14 @@ Test(topic_lookup, one_answer_serves_all_partitions_of_a_topic)
     cr_expect_eq(topic_lookup_get_partition(lookup, rk, "level", 1), LOOKUP_UNWRITABLE);
 }
 
+/* Its records would break one transaction after another. */
+Test(topic_lookup, partition_that_the_topic_does_not_have_is_unwritable)
+{
+    rd_kafka_mock_topic_create(cluster, "events", 2, 1);
+    cr_expect_eq(answer_of("events", 1), LOOKUP_WHOLE);
+    cr_expect_eq(topic_lookup_get_partition(lookup, rk, "events", 2), LOOKUP_UNWRITABLE);
+}
+
 /* The client would keep each name and request its metadata every second. */
 Test(topic_lookup, missing_names_never_reach_the_client)
 {

@@ -6,6 +6,7 @@
 #include "bridge/core/dead_letter.h"
 #include "bridge/core/forward.h"
 #include "bridge/core/outcome.h"
+#include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
 #include "bridge/core/transaction.h"
@@ -314,6 +315,18 @@ Test(outcome_exactly, timeout_of_a_hop_doubts_its_topic)
     fixture_report(p, REPORT_TIMED_OUT);
     cr_expect(fx.b->outlets.all[LONG_LEVEL].stalled);
     cr_expect(fx.b->outlets.all[LEVEL].doubted, "the broker may lead other topics too");
+}
+
+Test(outcome_exactly, refused_dead_letter_waits_for_a_partition_that_does_not_exist)
+{
+    struct parcel *p = lone_dead_letter();
+    fixture_report(p, REPORT_REFUSED);
+    fx.outlet_lookup = LOOKUP_UNWRITABLE;
+    cr_expect_not(outlet_takes(fx.b, p, FORWARD_DEAD, SLOT_SCHEDULE));
+    cr_expect_eq(fx.b->outlets.down, 1);
+    fixture_pass(LOOK_UP_AGAIN_MS);
+    fx.outlet_lookup = LOOKUP_WHOLE;
+    cr_expect(outlet_takes(fx.b, p, FORWARD_DEAD, SLOT_SCHEDULE));
 }
 
 Test(outcome_exactly, break_needs_records_in_flight)
