@@ -46,6 +46,12 @@ static void check_partitions(struct findings *findings, const struct survey *sur
             words("grow %s from %d to %d partitions", topic->name, topic->partitions, lanes),
             "topic %s has %s and %s has %d: " RUN_APPLY, topic->name, partitions,
             survey->topics[0].name, lanes);
+    else if (topic->partitions > lanes &&
+             (topic->kind == TOPIC_EVENTS || topic->kind == TOPIC_DEAD_LETTER))
+        finding_add(findings, FINDING_WARN, topic->name, NULL,
+                    "topic %s has %s and %s has %d: the bridge writes to the first %d, and the "
+                    "others stay empty",
+                    topic->name, partitions, survey->topics[0].name, lanes, lanes);
     else if (topic->partitions > lanes)
         finding_add(
             findings, FINDING_REFUSE, topic->name, NULL,

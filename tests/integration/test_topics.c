@@ -304,6 +304,26 @@ Test(topics, missing_topics_refuse_a_start_and_the_check_creates_none)
     rd_kafka_destroy(rk);
 }
 
+/* A lane writes its events to the partition with its number. */
+Test(topics, events_need_a_partition_for_each_lane_and_may_have_more)
+{
+    struct config config = scratch_config("topics", LANES, 3);
+    char name[TOPIC_TEXT_MAX];
+    config.events = 1;
+    rd_kafka_t *rk = client("test.mock.num.brokers", "1");
+    rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
+    rd_kafka_mock_topic_create(mock, config.schedule, LANES, 1);
+    rd_kafka_mock_topic_create(mock, topic_of_events(config.schedule, name), LANES + 1, 1);
+    rd_kafka_mock_topic_create(mock, topic_of_dead_letter(config.schedule, name), LANES - 1, 1);
+    struct findings findings = check(rk, &config);
+    const struct finding *more = about(&findings, ".events has 4 partitions and ");
+    const struct finding *fewer = about(&findings, ".dead-letter has 2 partitions and ");
+    cr_assert(more != NULL && more->kind == FINDING_WARN);
+    cr_assert(fewer != NULL && fewer->kind == FINDING_REFUSE && fewer->fix != NULL);
+    findings_deinit(&findings);
+    rd_kafka_destroy(rk);
+}
+
 /* A pattern names no topic, and apply creates the canary's topic. */
 Test(topics, missing_target_with_a_full_name_is_a_fault)
 {
