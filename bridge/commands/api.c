@@ -224,13 +224,21 @@ static int start_threads(void *ctx)
     return ERR_CONFIG;
 }
 
-struct api *api_start(const struct cli *cli, struct monitor *monitor, struct error *error)
+int api_check(const struct config *config, struct error *error)
 {
     char token[TOKEN_MAX + 1];
-    const char *path = cli->config->admin_token;
-    if (path != NULL && guard_read_token(path, token, error) != 0)
-        return NULL;
+    if (config->admin == NULL || config->admin_token == NULL)
+        return 0;
+    if (guard_read_token(config->admin_token, token, error) != 0)
+        return ERR_CONFIG;
     explicit_bzero(token, sizeof token);
+    return 0;
+}
+
+struct api *api_start(const struct cli *cli, struct monitor *monitor, struct error *error)
+{
+    if (api_check(cli->config, error) != 0)
+        return NULL;
     struct api *api = new_api(cli, monitor);
     if (api == NULL) {
         (void)error_set(error, ERR_NO_MEMORY, "out of memory");
@@ -243,7 +251,8 @@ struct api *api_start(const struct cli *cli, struct monitor *monitor, struct err
         return NULL;
     }
     log_info("listening for admin API calls", F_TEXT("address", cli->config->admin),
-             F_INT("port", server_port(api->server)), F_BOOL("token", path != NULL));
+             F_INT("port", server_port(api->server)),
+             F_BOOL("token", cli->config->admin_token != NULL));
     return api;
 }
 

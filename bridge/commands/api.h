@@ -14,6 +14,10 @@ enum { API_READ_PER_S = 50000 };
 
 struct api;
 
+/* Returns 0 if the API of this configuration has no token, or its file can be used. Otherwise
+   ERR_CONFIG with a sentence. */
+int api_check(const struct config *config, struct error *error) must_check;
+
 /* Starts the API at cli->config->admin. cli and monitor outlive it. Returns NULL with a sentence in
    error: the address or the file of the token cannot be used. */
 struct api *api_start(const struct cli *cli, struct monitor *monitor, struct error *error);

@@ -14,7 +14,7 @@ const struct command COMMANDS[] = {
      "they\n"
      "are missing or unsafe, and exits 78 after this time. On SIGTERM or SIGINT it finishes the\n"
      "records in flight and exits 0. A second signal ends it immediately. On SIGHUP it reads the\n"
-     "configuration again.\n",
+     "configuration again. One that a start would refuse changes nothing.\n",
      NEEDS_TARGETS, cmd_run},
     {"check", "", 0, 0, NULL, CHECK_OPTIONS, "check the configuration and the topics",
      "Each finding names its fix. Exits 78 if 'run' would refuse to start, or if requests would "

@@ -102,7 +102,8 @@ void help_print_man(FILE *out)
         print_key(out, &CONFIG_KEYS[i]);
     fputs(
         ".SH SIGNALS\nSIGTERM and SIGINT drain and exit; a second signal exits immediately. SIGHUP "
-        "reads the\nconfiguration again and logs which keys it changed and which need a restart.\n"
+        "reads the\nconfiguration again and logs which keys it changed and which need a restart. "
+        "One that a\nstart would refuse changes nothing.\n"
         ".SH EXIT STATUS\n0 done, 1 no such record (find, events), 64 usage, 65 bad data, 69 Kafka "
         "unreachable, 70 internal.\n75: a part is done, run the command again. 78: configuration, "
         "login or right.\n"

@@ -192,28 +192,63 @@ static void say_restart(void *ctx, const char *key, bool live)
         log_warn("configuration key changed, restart to apply it", F_TEXT("key", key));
 }
 
-/* Applies a valid configuration, and logs keys that need a restart. An invalid one changes nothing.
- */
-static void reload(struct life *life)
+/* Reads the configuration again. Returns 0 if a start would accept it, or an error of service_start
+   with a sentence. */
+static int read_again(const struct life *life, struct config *fresh, struct error *error)
+{
+    int err = cli_reload(life->cli, fresh, error);
+    if (err != 0)
+        return err;
+    err = api_check(fresh, error);
+    if (err == 0)
+        err = client_try(fresh, error);
+    if (err == 0)
+        err = service_check(life->service, fresh, error);
+    if (err != 0)
+        config_deinit(fresh);
+    return err;
+}
+
+static void say_kept(int err, const struct error *error)
+{
+    if (err == ERR_KAFKA)
+        log_error("Kafka did not answer the check of the new configuration, keeping the old one: "
+                  "send SIGHUP again when 'delaybridge check' succeeds",
+                  F_TEXT("reason", error->text));
+    else
+        log_error("new configuration refused, keeping the old one: run 'delaybridge check'",
+                  F_TEXT("reason", error->text));
+}
+
+/* Applies a configuration, and logs keys that need a restart. */
+static void apply(struct life *life, struct config *fresh)
 {
     static struct config taken; /* by the last reload: a shallow copy for comparison */
-    struct error error = {""};
+    const struct config *started = life->cli->config;
+    int n = config_differences(started, fresh, say_restart, NULL);
+    config_differences(taken.schedule == NULL ? started : &taken, fresh, say_changed, NULL);
+    taken = *fresh;
+    if (life->api != NULL)
+        api_reload(life->api, fresh);
+    service_reload(life->service, fresh);
+    log_info("configuration reloaded", F_INT("changed_keys", n)); /* once it counts */
+    log_set_level(taken.log_level);
+}
+
+/* A configuration that a start would refuse changes nothing. */
+static void reload(struct life *life)
+{
+    struct error error = {"out of memory"};
     struct config *fresh = calloc(1, sizeof *fresh);
     notify("RELOADING=1");
-    if (fresh == NULL || cli_reload(life->cli, fresh, &error) != 0) {
-        log_error("new configuration invalid, keeping the old one: run 'delaybridge check'",
-                  F_TEXT("reason", error.text));
-        free(fresh);
+    int err = fresh == NULL ? ERR_NO_MEMORY : read_again(life, fresh, &error);
+    if (err == 0) {
+        apply(life, fresh);
+        monitor_reloaded(life->monitor, true);
     } else {
-        const struct config *started = life->cli->config;
-        int n = config_differences(started, fresh, say_restart, NULL);
-        config_differences(taken.schedule == NULL ? started : &taken, fresh, say_changed, NULL);
-        taken = *fresh;
-        if (life->api != NULL)
-            api_reload(life->api, fresh);
-        service_reload(life->service, fresh);
-        log_info("configuration reloaded", F_INT("changed_keys", n)); /* once it counts */
-        log_set_level(taken.log_level);
+        monitor_reloaded(life->monitor, false);
+        say_kept(err, &error);
+        free(fresh);
     }
     notify("READY=1");
 }

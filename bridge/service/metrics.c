@@ -195,6 +195,10 @@ static const struct metric METRICS[] = {
      "Hash of targets, default_target, levels, delivery, compat and retry, which must be equal on "
      "all members of a group. 0 before the start.",
      metrics_write_config_hash, 0},
+    {"delaybridge_reload_failed", "gauge", "",
+     "1 if the last SIGHUP changed nothing, because a start would refuse the new configuration or "
+     "Kafka did not answer. Else 0.",
+     metrics_write_reload_failed, 0},
     {"delaybridge_schedule_open_transaction_records", "gauge", "",
      "Requests, in all lanes, that wait behind a producer's transaction of ten seconds or more. No "
      "series before a broker reports them.",

@@ -27,7 +27,7 @@ struct metrics {
     int refusals, faults;              /* findings of the check of topics, by kind */
     uint32_t config_hash;              /* 0: the service has not started */
     struct watched watched;
-    bool ready;
+    bool ready, reload_failed;
     const char *librdkafka; /* its version */
 };
 

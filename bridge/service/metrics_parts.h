@@ -46,6 +46,7 @@ void metrics_write_cancels(FILE *out, const struct metric *metric, const struct 
 void metrics_write_events(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_ready(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_config_hash(FILE *out, const struct metric *metric, const struct metrics *m);
+void metrics_write_reload_failed(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_open_records(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_lanes_unserved(FILE *out, const struct metric *metric, const struct metrics *m);
 void metrics_write_findings(FILE *out, const struct metric *metric, const struct metrics *m);

@@ -304,6 +304,11 @@ void metrics_write_config_hash(FILE *out, const struct metric *metric, const str
     sample(out, metric, m->config_hash);
 }
 
+void metrics_write_reload_failed(FILE *out, const struct metric *metric, const struct metrics *m)
+{
+    sample(out, metric, m->reload_failed);
+}
+
 void metrics_write_open_records(FILE *out, const struct metric *metric, const struct metrics *m)
 {
     if (m->watched.open_records >= 0)

@@ -19,6 +19,7 @@ struct monitor {
     struct service *service;
     struct stats stats; /* the last sum; large */
     char why[WHY_MAX];  /* service is NULL: the reason */
+    bool reload_failed; /* of the last SIGHUP */
 };
 
 static void read_stats(struct monitor *m)
@@ -44,6 +45,7 @@ void monitor_read(struct monitor *m,
                               .stats = &m->stats,
                               .ready = is_ready(m, why),
                               .watched.open_records = -1,
+                              .reload_failed = m->reload_failed,
                               .librdkafka = rd_kafka_version_str()};
     if (m->service != NULL) {
         metrics.canary = service_canary(m->service);
@@ -140,6 +142,13 @@ void monitor_watch(struct monitor *m, struct service *service, const char *why)
         clear_gauges(&m->stats);
     m->service = service;
     snprintf(m->why, sizeof m->why, "%s", why);
+    pthread_mutex_unlock(&m->turn);
+}
+
+void monitor_reloaded(struct monitor *m, bool ok)
+{
+    pthread_mutex_lock(&m->turn);
+    m->reload_failed = !ok;
     pthread_mutex_unlock(&m->turn);
 }
 

@@ -27,6 +27,9 @@ struct monitor *monitor_start(const struct config *config, struct error *error);
    ("draining"). The service may then be freed, and its last counters remain. */
 void monitor_watch(struct monitor *monitor, struct service *service, const char *why);
 
+/* The last SIGHUP changed the configuration, or did not. */
+void monitor_reloaded(struct monitor *monitor, bool ok);
+
 /* Calls read with the figures of now, and with the reason if the service is not ready (""
    otherwise). They are valid during the call, which must not call the monitor. */
 void monitor_read(struct monitor *monitor,

@@ -72,16 +72,20 @@ static void log_missing(const struct findings *findings)
                   F_TEXT("names", names));
 }
 
+static void log_findings(const struct findings *findings)
+{
+    log_missing(findings);
+    for (size_t i = 0; i < findings->n; i++)
+        if (!findings->items[i].missing)
+            log_finding(&findings->items[i]);
+}
+
 /* Counts the findings before it logs them. Who reads of one in the log finds it in the metrics. */
 static void record_findings(struct service *s, const struct findings *findings)
 {
     atomic_store(&s->refusals, findings_count(findings, FINDING_REFUSE));
     atomic_store(&s->faults, findings_count(findings, FINDING_FAULT));
-    atomic_store(&s->lanes, findings->partitions);
-    log_missing(findings);
-    for (size_t i = 0; i < findings->n; i++)
-        if (!findings->items[i].missing)
-            log_finding(&findings->items[i]);
+    log_findings(findings);
 }
 
 /* Connects a handle for admin requests. The caller destroys it soon, since even an idle handle
@@ -124,26 +128,26 @@ static void check_producers_settled(const struct config *config, struct findings
     }
 }
 
-static int check_topics(struct service *s, rd_kafka_t *admin, struct error *error)
+/* Checks whether a process may start with this configuration. Returns an error of service_start.
+   The caller frees the findings in any case. */
+static int check_start(const struct config *config, rd_kafka_t *admin, struct findings *findings,
+                       struct error *error)
 {
-    struct findings findings;
+    char refused_text[COUNTED_MAX];
     int err = client_reach(admin, QUERY_MS, error);
     if (err == 0)
-        err = check_topics_settled(s->config, admin, &findings, error);
+        err = check_topics_settled(config, admin, findings, error);
     if (err != 0)
         return err;
-    check_producers_settled(s->config, &findings);
-    char findings_text[COUNTED_MAX];
-    record_findings(s, &findings);
-    findings_deinit(&findings);
-    int refused = atomic_load(&s->refusals);
-    if (refused == 0 && atomic_load(&s->lanes) > 0)
+    check_producers_settled(config, findings);
+    int refused = findings_count(findings, FINDING_REFUSE);
+    if (refused == 0 && findings->partitions > 0)
         return 0;
     return error_set(
         error, ERR_TOPICS,
         "%s about the topics: run 'delaybridge check' for the details and 'delaybridge topics "
         "apply' to correct them",
-        counted(refused, "finding", findings_text));
+        counted(refused, "finding", refused_text));
 }
 
 /* Returns whether brokers reported their limit. Logs a missing answer only once: without the right
@@ -236,10 +240,14 @@ int service_start(const struct config *config, const struct clock *clock, struct
         free(s);
         return error_set(error, ERR_NO_MEMORY, "out of file descriptors");
     }
-    rd_kafka_t *admin = connect_admin(config, error);
-    int err = admin == NULL ? ERR_CONFIG : check_topics(s, admin, error);
-    int lanes = atomic_load(&s->lanes);
+    struct findings findings = {0};
     struct commit_limits commits = {0};
+    rd_kafka_t *admin = connect_admin(config, error);
+    int err = admin == NULL ? ERR_CONFIG : check_start(config, admin, &findings, error);
+    int lanes = findings.partitions;
+    atomic_store(&s->lanes, lanes);
+    record_findings(s, &findings);
+    findings_deinit(&findings);
     if (err == 0) {
         commits = query_commit_limits(admin);
         (void)query_request_limit(s, admin);
@@ -279,15 +287,17 @@ void service_heartbeat(struct service *s)
     heartbeat_log(&s->heartbeat, &now, clock_mono_ms());
 }
 
-void service_recheck(struct service *s)
+/* running: the live keys of the last reload, and the others as they were at the start. */
+static void recheck(struct service *s, const struct config *running)
 {
     struct findings findings;
     struct error error;
-    rd_kafka_t *admin = connect_admin(s->config, &error);
+    rd_kafka_t *admin = connect_admin(running, &error);
     if (admin == NULL)
         return;
-    if (topics_check(admin, s->config, QUERY_MS, &findings, &error) == 0) {
-        producers_check(s->config, QUERY_MS, &findings);
+    if (topics_check(admin, running, QUERY_MS, &findings, &error) == 0) {
+        producers_check(running, QUERY_MS, &findings);
+        atomic_store(&s->lanes, findings.partitions);
         record_findings(s, &findings);
         findings_deinit(&findings);
         bool known = query_request_limit(s, admin);
@@ -295,6 +305,31 @@ void service_recheck(struct service *s)
             worker_limit(s->workers[i], s->record_max_bytes);
     } /* otherwise Kafka is unreachable, which the clients log */
     rd_kafka_destroy(admin);
+}
+
+void service_recheck(struct service *s)
+{
+    static struct config running; /* large; only the main thread calls this */
+    running = *s->config;
+    if (config_copy_live(&running, s->live != NULL ? s->live : s->config) != 0)
+        return;
+    recheck(s, &running);
+    config_free_live(&running);
+}
+
+int service_check(struct service *s, const struct config *fresh, struct error *error)
+{
+    struct findings findings = {0};
+    rd_kafka_t *admin = connect_admin(fresh, error);
+    int err = admin == NULL ? ERR_CONFIG : check_start(fresh, admin, &findings, error);
+    if (err == 0)
+        record_findings(s, &findings);
+    else
+        log_findings(&findings);
+    findings_deinit(&findings);
+    if (admin != NULL)
+        rd_kafka_destroy(admin);
+    return err;
 }
 
 void service_reload(struct service *s, struct config *fresh)

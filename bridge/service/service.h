@@ -23,9 +23,15 @@ struct service;
 int service_start(const struct config *config, const struct clock *clock, struct service **service,
                   struct error *error) must_check;
 
-/* Applies keys of fresh in the running service: targets, default_target, max_delay and
-   max_attempts. The caller applies log.level. Waits for ten seconds at most until every worker has
-   applied them between two turns. The service owns fresh afterwards. */
+/* Checks whether service_start would accept fresh, and logs the findings. Returns 0, or the error
+   of service_start with its sentence: ERR_KAFKA if no broker answers for five seconds. Workers
+   continue meanwhile, in their own threads. */
+int service_check(struct service *service, const struct config *fresh,
+                  struct error *error) must_check;
+
+/* Applies the keys of fresh that SIGHUP changes (.live in bridge/config/table.c). The caller
+   applies log.level. Waits for ten seconds at most until every worker has applied them between two
+   turns. The service owns fresh afterwards. */
 void service_reload(struct service *service, struct config *fresh);
 
 /* Returns whether each worker has finished a turn within the last minute. */

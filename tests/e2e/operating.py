@@ -188,7 +188,35 @@ def waiting_records_are_shown(stage: Stage, watch: Watch) -> None:
     require(any(level["level"] == "10s" and level["waiting"] == 16 for level in row["levels"]), str(row))
 
 
-def configuration_changes(stage: Stage, bridge: Bridge, config: Path, **settings) -> None:
+def reload_failed(watch: Watch, failed: bool, seconds: float) -> None:
+    """Waits until the metric says that the last SIGHUP changed the configuration or not."""
+    until = time.monotonic() + seconds
+    while watch.total("reload_failed") != failed:
+        require(time.monotonic() < until, f"after a SIGHUP, reload_failed is not {failed:d}")
+        time.sleep(0.1)
+
+
+def start_would_be_refused(stage: Stage, bridge: Bridge, watch: Watch, config: Path, **settings) -> None:
+    """SIGHUP refuses a configuration that a start would refuse: the old one continues until the topic of events exists."""
+    stage.config(**settings, events=["all"])
+    bridge.process.send_signal(signal.SIGHUP)
+    will_say(bridge, "1 finding about the topics")
+    require(any("topics do not exist" in line and f"{stage.schedule}.events" in line
+                for line in bridge.tail(100).splitlines()), "the missing topic is not named")
+    reload_failed(watch, True, 10)
+    plain(stage, "0s", 0, "e2e.a")
+    stage.sender.flush()
+    judge(stage.verify(timeout=10))
+    stage.apply(config)
+    bridge.process.send_signal(signal.SIGHUP)
+    reload_failed(watch, False, 10)
+    plain(stage, "0s", 0, "e2e.a")
+    stage.sender.flush()
+    judge(stage.verify(timeout=10))
+    require(watch.total("events_total", 'type="delivered"') > 0, "no event was written after the reload")
+
+
+def configuration_changes(stage: Stage, bridge: Bridge, watch: Watch, config: Path, **settings) -> None:
     """SIGHUP applies keys that can change, names the others, and refuses an invalid configuration."""
     text = config.read_text()
     stage.config(**settings, targets=["e2e.a", "e2e.c"], levels=["1s", "5s", "10s", "1m"], log={"level": "debug"})
@@ -207,6 +235,7 @@ def configuration_changes(stage: Stage, bridge: Bridge, config: Path, **settings
     config.write_text(text)
     bridge.process.send_signal(signal.SIGHUP)
     will_say(bridge, "configuration reloaded", times=2)
+    reload_failed(watch, False, 10)
     plain(stage, "0s", 0, "e2e.b")
     stage.sender.flush()
     judge(stage.verify(timeout=20))
@@ -245,13 +274,18 @@ def operated(stage: Stage) -> str:
         lint = subprocess.run([promtool, "check", "metrics"], input=watch.get("/metrics")[1], text=True,
                               capture_output=True, check=False)
         require(lint.returncode == 0 and not lint.stderr.strip(), f"promtool: {lint.stderr}")
-    configuration_changes(stage, bridge, config, **settings)
+    configuration_changes(stage, bridge, watch, config, **settings)
+    start_would_be_refused(stage, bridge, watch, config, **settings)
     require(watch.total("canary_received_total") >= 5, f"canary: {watch.total('canary_received_total')}")
     second = Bridge(stage.binary, config, "second").start()
     require(second.wait(30) == 78 and f"127.0.0.1:{port}" in second.tail(), f"the address is taken: {second.tail()}")
     stage.kafka.stop()
+    bridge.process.send_signal(signal.SIGHUP)
+    require(watch.get("/livez")[0] == 200, "alive while a reload waits for Kafka")
     gone = watch.wait("/readyz", 503, 20)
     require(watch.get("/livez")[0] == 200, "alive without Kafka")
+    will_say(bridge, "Kafka did not answer the check of the new configuration, keeping the old one")
+    reload_failed(watch, True, 10)
     manager.heard.clear()
     manager.wait("WATCHDOG=1", 10)
     stage.kafka.start()

@@ -292,6 +292,7 @@ Test(metrics, each_gauge_of_lanes_and_records_has_its_name)
     counter_set(&stats.slots[2].reading, 37);
     metrics.refusals = 38;
     metrics.faults = 39;
+    metrics.reload_failed = true;
     cr_expect(says("delaybridge_lanes 31"));
     cr_expect(says("delaybridge_buffered_records 32"));
     cr_expect(says("delaybridge_buffered_bytes 33"));
@@ -301,6 +302,7 @@ Test(metrics, each_gauge_of_lanes_and_records_has_its_name)
     cr_expect(says("delaybridge_partitions{level=\"5s\",state=\"reading\"} 37"));
     cr_expect(says("delaybridge_topic_findings{kind=\"refuse\"} 38"));
     cr_expect(says("delaybridge_topic_findings{kind=\"fault\"} 39"));
+    cr_expect(says("delaybridge_reload_failed 1"));
 }
 
 Test(metrics, slow_targets_are_counted)
