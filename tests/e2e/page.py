@@ -31,7 +31,7 @@ def page(stage: Stage) -> str:
         import acting  # pylint: disable=import-outside-toplevel
         import failing  # pylint: disable=import-outside-toplevel
         import handling  # pylint: disable=import-outside-toplevel
-        import hostile  # pylint: disable=import-outside-toplevel
+        import strange  # pylint: disable=import-outside-toplevel
         import seeing  # pylint: disable=import-outside-toplevel
         import sharing  # pylint: disable=import-outside-toplevel
         from browser import Browser  # pylint: disable=import-outside-toplevel
@@ -63,7 +63,7 @@ def page(stage: Stage) -> str:
         sharing.dead_letters(browser)
         acting.stops_a_job(browser, api)
         acting.pauses(browser, stage, api)
-        hostile.names(browser, stage)
+        strange.names(browser, stage)
         seeing.overview(browser, api)
         handling.sorts(browser)
         handling.ranges(browser)
