@@ -19,6 +19,7 @@ from confluent_kafka.admin import NewTopic
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
+from archive import SHORT_LIVED  # noqa: E402  pylint: disable=wrong-import-position
 from client import Admin  # noqa: E402  pylint: disable=wrong-import-position
 from processes import Bridge, Kafka, cpu_seconds  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -77,13 +78,14 @@ def peak_mib(pid: int) -> float:
 
 
 class Place:
-    """Empty brokers. Topics get new names in each round, so that none is warm."""
+    """Empty brokers. Topics get new names in each round, so that none is warm. short_lived: bridges connect through a proxy,
+    and Java's second compiler is off, since brokers are killed."""
 
-    def __init__(self, folder: Path, brokers: int = 1, props: tuple[str, ...] = ()):
+    def __init__(self, folder: Path, brokers: int = 1, props: tuple[str, ...] = (), short_lived: bool = False):
         self.folder = folder
         folder.mkdir()
         os.environ.setdefault("KAFKA_JVM", KAFKA_JVM)
-        self.kafka = Kafka(folder, brokers=brokers, props=props).start()
+        self.kafka = Kafka(folder, brokers=brokers, props=props, proxied=short_lived, jvm=SHORT_LIVED if short_lived else None).start()
         self.live = list(range(1, brokers + 1))
         self.hosts = self.kafka.bootstrap.split(",")
         self.admin = Admin(self.kafka.bootstrap)

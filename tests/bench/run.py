@@ -24,6 +24,7 @@ import called
 import cluster
 import compressed
 import core
+import doubled
 import exactly
 import forwarding
 import growth
@@ -60,6 +61,7 @@ class Part:
     props: tuple[str, ...] = ()               # With properties the brokers are separate.
     warms: bool = False                       # The part warms the brokers itself.
     separate: bool = False                    # The part kills its brokers.
+    short_lived: bool = False                 # Brokers behind a proxy, which compile little.
 
     @property
     def about(self) -> str:
@@ -84,6 +86,7 @@ PARTS = {
     "delivery": Part(forwarding.delivery, MORE), "exactly": Part(exactly.exactly),
     "instant": Part(forwarding.instant), "instant_100k": Part(others.instant_100k),
     "most": Part(others.most, 1, FEW), "most_32": Part(others.most_32, 1, FEW), "kill": Part(others.kill, 5),
+    "doubles": Part(doubled.doubles, 1, {"events": 1}, brokers=3, warms=True, separate=True, short_lived=True),
     "peers": Part(peers, 1, {"rates": (1000,), "seconds": 3, "brief": True}, separate=True),
     "start": Part(standing.start, 1),
     "cancels_restore": Part(in_force.cancels_restore, 1, {"count": 1_000_000, "lane": 200_000}),
@@ -136,7 +139,7 @@ class Places:
         if part.brokers == 0:
             return None
         if part.brokers > 1 or part.props or part.separate:
-            place = self.own = Place(self.folder / name, part.brokers, part.props)
+            place = self.own = Place(self.folder / name, part.brokers, part.props, part.short_lived)
         else:
             place = self.shared = self.shared or Place(self.folder / "shared")
         if not place.warmed and not part.warms:

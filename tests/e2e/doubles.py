@@ -15,6 +15,7 @@ import math
 import struct
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from contract import Seen
 from protocol import Place
@@ -222,13 +223,27 @@ class Evidence:
         return False
 
 
+class Excused(NamedTuple):
+    """A forward that was repeated, with an excuse."""
+    kind: str
+    known_ms: float  # how long the bridge had known of it
+    stamp_ms: int    # when it was handed to the client
+
+
 @dataclass
 class Doubles:
-    excused: Counter[str] = field(default_factory=Counter)
+    repeated: list[Excused] = field(default_factory=list)
     unexplained: dict[bytes, list[str]] = field(default_factory=dict)  # a description of each forward
-    known_ms: list[float] = field(default_factory=list)  # for each excused forward: how long the bridge had known of it
     forwards: int = 0
     about: int = 0  # forwards that could excuse a duplicate
+
+    @property
+    def excused(self) -> Counter[str]:
+        return Counter(each.kind for each in self.repeated)
+
+    @property
+    def known_ms(self) -> list[float]:
+        return [each.known_ms for each in self.repeated]
 
     def known_beyond(self, ms: float) -> int:
         return sum(known > ms for known in self.known_ms)
@@ -322,13 +337,10 @@ def judge_doubles(ends: list[Seen], hops: list[Seen], schedule: str, evidence: E
     for source, each in forwards.items():
         _, lane, offset = source.decode().rsplit("/", 2)
         first = schedule, int(lane), int(offset)
-        excuses = [judge.excuse(f, levels[source], first) for f in each]
-        found = [excuse for excuse in excuses if excuse]
+        found = [Excused(*excuse, judge.stamps[f]) for f in each if (excuse := judge.excuse(f, levels[source], first))]
         result.forwards += len(each)
         result.about += len(found)
-        for kind, known in found[:max(0, copies[source] - 1)]:
-            result.excused[kind] += 1
-            result.known_ms.append(known)
+        result.repeated += found[:max(0, copies[source] - 1)]
         if len(found) < copies[source] - 1:
             result.unexplained[source] = [judge.describe(f, [first] + levels[source], int(lane)) for f in each]
     return result

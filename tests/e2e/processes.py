@@ -42,15 +42,15 @@ def newer_client(version: str = NEWER) -> str:
 
 class Kafka:
     def __init__(self, folder: Path, brokers: int = 1, props: tuple[str, ...] = (), data: Path | None = None,
-                 proxied: bool = False, controllers: int | None = None, version: str | None = None):
+                 proxied: bool = False, controllers: int | None = None, version: str | None = None, jvm: str | None = None):
         self.folder, self.brokers, self.props, self.data = folder / "kafka", brokers, props, data
-        self.controllers, self.version = controllers, version
+        self.controllers, self.env = controllers, {"KAFKA_VERSION": version, "KAFKA_JVM": jvm}
         self.port = reserve_ports()  # the controllers' are 100 above
         self.front = self.port + 50 if proxied else None  # the proxy's ports are 20 above
         self.bootstrap = ",".join(f"127.0.0.1:{self.port + i}" for i in range(self.brokers))
 
     def call(self, *args: str) -> str:
-        env = {**os.environ, "KAFKA_VERSION": self.version} if self.version else None
+        env = {**os.environ, **{name: value for name, value in self.env.items() if value}}
         done = subprocess.run([str(KAFKA), *args, "--dir", str(self.folder)], capture_output=True, text=True, env=env)
         if done.returncode:
             raise HarnessError(f"kafka {args[0]}: {done.stderr.strip()}")
