@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts, checks and stops the workers. */
+/* Starts, reloads and stops the workers. */
 #include "bridge/service/service.h"
 
 #include "bridge/base/clock.h"
@@ -7,11 +7,11 @@
 #include "bridge/service/canary.h"
 #include "bridge/service/companions.h"
 #include "bridge/service/heartbeat.h"
+#include "bridge/service/start_check.h"
 #include "bridge/service/worker.h"
 #include "consumer/admin/request_limit.h"
 #include "consumer/admin/topics.h"
 #include "consumer/client/client.h"
-#include "levels/counted.h"
 
 #include <poll.h>
 #include <stdatomic.h>
@@ -21,9 +21,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { QUERY_MS = 5000, ALIVE_MS = 60 * 1000, RELOAD_MS = 10 * 1000, RELOAD_STEP_MS = 10 };
-enum { SETTLE_MS = 3000, SETTLE_STEP_MS = 250 };
-enum { NAMES_MAX = 1000 }; /* of the list of missing topics in the log */
+enum { ALIVE_MS = 60 * 1000, RELOAD_MS = 10 * 1000, RELOAD_STEP_MS = 10 };
 
 struct service {
     const struct config *config;
@@ -40,52 +38,12 @@ struct service {
     struct heartbeat heartbeat;
 };
 
-static void log_finding(const struct finding *f)
-{
-    if (f->kind == FINDING_REFUSE || f->kind == FINDING_FAULT)
-        log_error("topic check found a fault: run 'delaybridge check'", F_TEXT("topic", f->topic),
-                  F_TEXT("reason", f->sentence));
-    else if (f->kind == FINDING_WARN)
-        log_warn("topic check found a risk, continuing", F_TEXT("topic", f->topic),
-                 F_TEXT("reason", f->sentence));
-    else
-        log_info("topic not checked, continuing", F_TEXT("topic", f->topic),
-                 F_TEXT("reason", f->sentence));
-}
-
-/* Logs all missing topics in one line. Before the first 'topics apply' every topic is missing. */
-static void log_missing(const struct findings *findings)
-{
-    char names[NAMES_MAX] = "";
-    size_t len = 0, n = 0;
-    for (size_t i = 0; i < findings->n; i++) {
-        const struct finding *f = &findings->items[i];
-        if (!f->missing)
-            continue;
-        if (len < sizeof names)
-            len += (size_t)snprintf(names + len, sizeof names - len, "%s%s", n == 0 ? "" : " ",
-                                    f->topic);
-        n++;
-    }
-    if (n > 0)
-        log_error("topics do not exist: run 'delaybridge topics apply'", F_COUNT("topics", n),
-                  F_TEXT("names", names));
-}
-
-static void log_findings(const struct findings *findings)
-{
-    log_missing(findings);
-    for (size_t i = 0; i < findings->n; i++)
-        if (!findings->items[i].missing)
-            log_finding(&findings->items[i]);
-}
-
 /* Counts the findings before it logs them. Who reads of one in the log finds it in the metrics. */
 static void record_findings(struct service *s, const struct findings *findings)
 {
     atomic_store(&s->refusals, findings_count(findings, FINDING_REFUSE));
     atomic_store(&s->faults, findings_count(findings, FINDING_FAULT));
-    log_findings(findings);
+    start_check_log(findings);
 }
 
 /* Connects a handle for admin requests. The caller destroys it soon, since even an idle handle
@@ -96,67 +54,13 @@ static rd_kafka_t *connect_admin(const struct config *config, struct error *erro
     return conf == NULL ? NULL : client_new(RD_KAFKA_PRODUCER, conf, error);
 }
 
-/* Checks the topics, and checks again after a refusal. A broker may learn of new topics later than
-   the others, and its early answer must not end the process. */
-static int check_topics_settled(const struct config *config, rd_kafka_t *admin,
-                                struct findings *findings, struct error *error)
-{
-    int64_t until_ms = clock_mono_ms() + SETTLE_MS;
-    for (;;) {
-        int err = topics_check(admin, config, QUERY_MS, findings, error);
-        if (err != 0 || findings_count(findings, FINDING_REFUSE) == 0 ||
-            clock_mono_ms() >= until_ms)
-            return err;
-        findings_deinit(findings);
-        poll(NULL, 0, SETTLE_STEP_MS);
-    }
-}
-
-/* Checks the producers, and checks again after a refusal. A broker may not know yet of a right that
-   was just granted, and its early answer must not end the process. */
-static void check_producers_settled(const struct config *config, struct findings *findings)
-{
-    size_t earlier_n = findings->n;
-    int refused = findings_count(findings, FINDING_REFUSE);
-    int64_t until_mono_ms = clock_mono_ms() + SETTLE_MS;
-    for (;;) {
-        producers_check(config, QUERY_MS, findings);
-        if (findings_count(findings, FINDING_REFUSE) == refused || clock_mono_ms() >= until_mono_ms)
-            return;
-        findings_cut(findings, earlier_n);
-        poll(NULL, 0, SETTLE_STEP_MS);
-    }
-}
-
-/* Checks whether a process may start with this configuration. Returns an error of service_start.
-   The caller frees the findings in any case. */
-static int check_start(const struct config *config, rd_kafka_t *admin, struct findings *findings,
-                       struct error *error)
-{
-    char refused_text[COUNTED_MAX];
-    int err = client_reach(admin, QUERY_MS, error);
-    if (err == 0)
-        err = check_topics_settled(config, admin, findings, error);
-    if (err != 0)
-        return err;
-    check_producers_settled(config, findings);
-    int refused = findings_count(findings, FINDING_REFUSE);
-    if (refused == 0 && findings->partitions > 0)
-        return 0;
-    return error_set(
-        error, ERR_TOPICS,
-        "%s about the topics: run 'delaybridge check' for the details and 'delaybridge topics "
-        "apply' to correct them",
-        counted(refused, "finding", refused_text));
-}
-
 /* Returns whether brokers reported their limit. Logs a missing answer only once: without the right
    it is missing at each check. */
 static bool query_request_limit(struct service *s, rd_kafka_t *admin)
 {
     bool known;
     struct error error;
-    size_t record_max_bytes = request_limit_ask(admin, QUERY_MS, &known, &error);
+    size_t record_max_bytes = request_limit_ask(admin, START_QUERY_MS, &known, &error);
     if (!known && s->record_max_bytes == 0)
         log_warn("cannot read socket.request.max.bytes, assuming Kafka's default: allow "
                  "DescribeConfigs on the cluster",
@@ -174,7 +78,7 @@ static int out_of_memory(struct error *error)
 static struct commit_limits query_commit_limits(rd_kafka_t *admin)
 {
     struct commit_limits limits;
-    struct admin asked = {.rk = admin, .timeout_ms = QUERY_MS};
+    struct admin asked = {.rk = admin, .timeout_ms = START_QUERY_MS};
     commit_limits_ask(&asked, &limits);
     if (limits.error.text[0] != '\0')
         log_info("cannot read the brokers' limits for commits, assuming Kafka's defaults",
@@ -243,7 +147,7 @@ int service_start(const struct config *config, const struct clock *clock, struct
     struct findings findings = {0};
     struct commit_limits commits = {0};
     rd_kafka_t *admin = connect_admin(config, error);
-    int err = admin == NULL ? ERR_CONFIG : check_start(config, admin, &findings, error);
+    int err = admin == NULL ? ERR_CONFIG : start_check(config, admin, &findings, error);
     int lanes = findings.partitions;
     atomic_store(&s->lanes, lanes);
     record_findings(s, &findings);
@@ -295,8 +199,8 @@ static void recheck(struct service *s, const struct config *running)
     rd_kafka_t *admin = connect_admin(running, &error);
     if (admin == NULL)
         return;
-    if (topics_check(admin, running, QUERY_MS, &findings, &error) == 0) {
-        producers_check(running, QUERY_MS, &findings);
+    if (topics_check(admin, running, START_QUERY_MS, &findings, &error) == 0) {
+        producers_check(running, START_QUERY_MS, &findings);
         atomic_store(&s->lanes, findings.partitions);
         record_findings(s, &findings);
         findings_deinit(&findings);
@@ -321,11 +225,11 @@ int service_check(struct service *s, const struct config *fresh, struct error *e
 {
     struct findings findings = {0};
     rd_kafka_t *admin = connect_admin(fresh, error);
-    int err = admin == NULL ? ERR_CONFIG : check_start(fresh, admin, &findings, error);
+    int err = admin == NULL ? ERR_CONFIG : start_check(fresh, admin, &findings, error);
     if (err == 0)
         record_findings(s, &findings);
     else
-        log_findings(&findings);
+        start_check_log(&findings);
     findings_deinit(&findings);
     if (admin != NULL)
         rd_kafka_destroy(admin);
