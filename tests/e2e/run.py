@@ -85,10 +85,12 @@ PARTS = (scenarios, static, instance_ids, stalled, targets, transacted, network,
          mirrored, share_groups, split, spring_topics, paused, known, managed, dev_mode, dev_differs, dev_examples, admin, admin_live,
          admin_properties, page, oidc)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
+# They judge time or the processor alone, which means little while other scenarios share the machine: on demand.
+TIMED = {"among", "among_slow_exactly", "drain", "idle", "static_exactly"}
 # Not in the reduced set, where time counts: with --full, or by name. Of a pair whose modes share the mechanism, one half.
 ON_DEMAND = {"aborted_requests", "apply_three", "bad_targets", "broker_blink", "broker_hangs", "broker_hangs_exactly",
              "broker_restart", "cancel_commands_exactly", "cancels", "cancels_upgraded",
-             "cancels_upgraded_exactly", "chaos", "clock_step", "damaged_exactly", "fenced", "fenced_exactly",
+             "cancels_upgraded_exactly", "chaos", "clock_step", "cut", "damaged_exactly", "fenced", "fenced_exactly",
              "full_disk_exactly", "group_refused", "group_refused_exactly", "guides", "held_requests",
              "histories_exactly", "hostile", "huge_unpacked_exactly", "letters_in_order", "level_deleted",
              "level_replaced", "many_targets", "many_targets_exactly", "may_not_alter",
@@ -97,7 +99,7 @@ ON_DEMAND = {"aborted_requests", "apply_three", "bad_targets", "broker_blink", "
              "redriven_exactly", "retries_exactly", "secured_exactly", "short_commits",
              "short_commits_exactly", "small_request_limit", "smallest_request_limit",
              "smallest_request_limit_exactly", "target_deleted_exactly", "three_brokers_exactly", "throttled",
-             "topics_awaited", "trim_forbidden", "unreadable_exactly", "waiting_millions"} | among.ON_DEMAND | own_topics.ON_DEMAND | \
+             "topics_awaited", "trim_forbidden", "unreadable_exactly", "waiting_millions"} | TIMED | among.ON_DEMAND | own_topics.ON_DEMAND | \
              slow.ON_DEMAND | \
              order_timeout.ON_DEMAND | restored.ON_DEMAND | events.ON_DEMAND | share_groups.ON_DEMAND | \
              split.ON_DEMAND | spring_topics.ON_DEMAND | paused.ON_DEMAND | dev_examples.ON_DEMAND | \
