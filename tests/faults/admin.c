@@ -56,14 +56,13 @@ static bool is_right(const struct question *question, const struct answer *answe
 }
 
 /* Returns whether the answer is right. After a failure it may be a problem, lack members, or be
-   missing, and a second call must succeed. But no write may begin without its options: it would
-   wait for Kafka and answer 503. */
+   missing, and a second call must succeed. The failure may have come at the end of the last call.
+   But no write may begin without its options: it would wait for Kafka and answer 503. */
 static bool is_answered(const struct question *question)
 {
     static struct answer answer;
-    uint64_t failed = alloc_failed();
     ask(question, &answer);
-    if (!is_right(question, &answer) && alloc_failed() > failed && answer.status != UNAVAILABLE)
+    if (!is_right(question, &answer) && alloc_failed() > 0 && answer.status != UNAVAILABLE)
         ask(question, &answer);
     if (is_right(question, &answer))
         return true;
