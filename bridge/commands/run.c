@@ -147,7 +147,8 @@ static void say_waiting(bool for_topics, const struct error *error)
         log_warn("start failed, waiting for the topics", F_TEXT("reason", error->text));
         notify("STATUS=waiting for the topics");
     } else {
-        log_warn("start failed, waiting for Kafka", F_TEXT("reason", error->text));
+        log_error("start failed, waiting for Kafka: run 'delaybridge check'",
+                  F_TEXT("reason", error->text));
         notify("STATUS=waiting for Kafka");
     }
 }
