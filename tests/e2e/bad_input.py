@@ -16,15 +16,15 @@ from bad_cancels import bad_cancels
 from client import now_ms
 from contract import Request
 from operating import Watch
-from processes import Bridge, Kafka
+from processes import CRASHES, Bridge, Kafka
 from stage import LANES, Skip, Stage, both_modes, judge, level_topics, require, require_harness, require_prompt, until, will_say
 
-CRASHES = (-4, -6, -7, -8, -11, 132, 134, 135, 136, 139)
+CRASH_CODES = {code for number in CRASHES for code in (-number, 128 + number)}
 
 
 def says(stage: Stage, what: str, done: subprocess.CompletedProcess, codes: tuple[int, ...], *words: str) -> None:
     text = done.stdout + done.stderr
-    require(done.returncode not in CRASHES, f"{what}: the command crashed ({done.returncode}):\n{text[-800:]}")
+    require(done.returncode not in CRASH_CODES, f"{what}: the command crashed ({done.returncode}):\n{text[-800:]}")
     require(done.returncode in codes, f"{what}: the command ended with {done.returncode}, not {codes}:\n{text[-800:]}")
     for word in words:
         require(word in text, f"{what}: {word!r} is not in its output:\n{text[-800:]}")

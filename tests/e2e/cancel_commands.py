@@ -194,7 +194,8 @@ def redriven_replace(stage: Stage, commands: Commands) -> None:
     producer.produce("schedule", b"new", b"denied", headers=[("dlb-op", b"replace"), ("dlb-target", b"other.topic"),
                                                              ("dlb-delay", LONG.encode())])
     producer.flush(20)
-    until("the commands show it", lambda: b"target_denied" in [seen.header("dlb-error") for seen in stage.collector.of("schedule.dead-letter")])
+    until("the replace is dead-lettered", lambda: b"target_denied" in [
+        seen.header("dlb-error") for seen in stage.collector.of("schedule.dead-letter")])
     source = f"schedule/{first['partition']}/{first['offset']}"
     until("the commands show it", lambda: commands.state("--source", source) == "cancelled")
     widened = Commands(stage, stage.config("widened.yaml", targets=["e2e.*", "other.*"], cancel_on_tombstone=True))

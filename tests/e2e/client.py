@@ -425,11 +425,6 @@ class Admin:
         """Deletes the group, which must have no member."""
         answers(self.client.delete_consumer_groups([group]))
 
-    def instances(self, group: str) -> list[str]:
-        """Returns the group.instance.id of each static member. Its member id is this id and a UUID."""
-        return [member[:-len("-00000000-0000-0000-0000-000000000000")]
-                for member in groups.members(self.bootstrap, group)]
-
     def instance_ids(self, group: str) -> list[str]:
         """Returns the group.instance.id of each static member."""
         [described] = answers(self.client.describe_consumer_groups([group]))

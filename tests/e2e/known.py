@@ -27,7 +27,7 @@ def top(stage: Stage, config) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def until(stage: Stage, config, addresses: set[str], timeout: float) -> float:
+def await_shown(stage: Stage, config, addresses: set[str], timeout: float) -> float:
     """Waits until top shows these processes. Returns how long that took."""
     began = time.monotonic()
     while (shown := {p["address"] for p in top(stage, config)["processes"]}) != addresses:
@@ -62,7 +62,7 @@ def processes_known(stage: Stage) -> str:
     stage.ready()
     configs = [stage.config(f"{n}.yaml", listen=addresses[n], targets=["e2e.*", "other"][:1 + n]) for n in (0, 1)]
     bridges = [stage.bridge(config, f"bridge-{n}", members=n + 1) for n, config in enumerate(configs)]
-    until(stage, configs[0], set(addresses), EVERY_S + 10)
+    await_shown(stage, configs[0], set(addresses), EVERY_S + 10)
     said = findings(stage, configs[0])
     require(len(said) == 1 and "targets" in said[0] and all(a in said[0] for a in addresses), f"check: {said}")
     require(f"{addresses[0]} has e2e.*, {addresses[1]} has e2e.*,other" in said[0], f"check: {said}")
@@ -71,13 +71,13 @@ def processes_known(stage: Stage) -> str:
     text = stage.run("top", "--once", "-c", str(configs[0])).stdout
     require("processes differ in targets" in text, f"top: {text}")
     require(bridges[1].stop() == 0, "the second process did not end")
-    until(stage, configs[0], {addresses[0]}, 5)
+    await_shown(stage, configs[0], {addresses[0]}, 5)
     require(not findings(stage, configs[0]), "a process that ended is compared")
     bridges[1].start()
-    until(stage, configs[0], set(addresses), EVERY_S + 20)
+    await_shown(stage, configs[0], set(addresses), EVERY_S + 20)
     reload_as(stage, bridges[1], ports)
     bridges[1].kill()
-    took = until(stage, configs[0], {addresses[0]}, GONE_S + 10)
+    took = await_shown(stage, configs[0], {addresses[0]}, GONE_S + 10)
     require(took > GONE_S - EVERY_S - 5, f"a killed process was gone after {took:.0f} s")
     require(top(stage, configs[0])["processes"][0]["lanes"] > 0, "the summary has no lanes")
     require(Watch(ports[0]).get("/readyz")[0] == 200, "the first process is not ready")

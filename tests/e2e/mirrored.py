@@ -15,7 +15,7 @@ from client import Admin, now_ms
 from cut import due_at, keys_of
 from processes import KAFKA, Kafka
 from restored import send_all
-from stage import TARGETS, Stage, both_modes, require, until
+from stage import TARGETS, Stage, both_modes, require, require_premise, until
 from voids import source_of
 
 LANES, GONE, WAITING, CANCELLED = 6, 25, 12, 4  # requests of each lane. Half of the lanes have no cancel before the copy
@@ -119,7 +119,7 @@ def mirrored(stage: Stage) -> str:
         done = stage.run("cancel", "-c", str(config), "--key", (request.key or b"").decode(), "--wait", "20s", "-o", "json")
         require(done.returncode == 0 and '"in_force"' in done.stdout, f"cancel: {done.stdout}{done.stderr}")
     left = [r for r in waiting if r not in void and r not in more]
-    require(now_ms() < due, f"the copy took {now_ms() - due} ms too long")
+    require_premise(now_ms() < due, f"the copy took {now_ms() - due} ms too long")
     stage.collector.wait_for(left, stage.schedule, WAIT_MS / 1000)
     time.sleep(3)
     require(not (found := [r for r in void if came(stage, r)]), f"{len(found)} of {len(void)} came that were cancelled before")

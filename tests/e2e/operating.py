@@ -137,9 +137,9 @@ class Manager:
             self.heard.append(self.socket.recv(4096).decode())
 
     def wait(self, words: str, seconds: float) -> None:
-        until = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         while not any(words in message for message in list(self.heard)):
-            require(time.monotonic() < until, f"no {words!r} within {seconds} s: {self.heard}")
+            require(time.monotonic() < deadline, f"no {words!r} within {seconds} s: {self.heard}")
             time.sleep(0.05)
 
 
@@ -188,12 +188,9 @@ def waiting_records_are_shown(stage: Stage, watch: Watch) -> None:
     require(any(level["level"] == "10s" and level["waiting"] == 16 for level in row["levels"]), str(row))
 
 
-def reload_failed(watch: Watch, failed: bool, seconds: float) -> None:
-    """Waits until the metric says that the last SIGHUP changed the configuration or not."""
-    until = time.monotonic() + seconds
-    while watch.total("reload_failed") != failed:
-        require(time.monotonic() < until, f"after a SIGHUP, reload_failed is not {failed:d}")
-        time.sleep(0.1)
+def await_reload(watch: Watch, failed: bool) -> None:
+    """Waits until the metric says whether the last SIGHUP was refused."""
+    until(f"after a SIGHUP, reload_failed is {failed:d}", lambda: watch.total("reload_failed") == failed, 10)
 
 
 def start_would_be_refused(stage: Stage, bridge: Bridge, watch: Watch, config: Path, **settings) -> None:
@@ -203,13 +200,13 @@ def start_would_be_refused(stage: Stage, bridge: Bridge, watch: Watch, config: P
     will_say(bridge, "1 finding about the topics")
     require(any("topics do not exist" in line and f"{stage.schedule}.events" in line
                 for line in bridge.tail(100).splitlines()), "the missing topic is not named")
-    reload_failed(watch, True, 10)
+    await_reload(watch, True)
     plain(stage, "0s", 0, "e2e.a")
     stage.sender.flush()
     judge(stage.verify(timeout=10))
     stage.apply(config)
     bridge.process.send_signal(signal.SIGHUP)
-    reload_failed(watch, False, 10)
+    await_reload(watch, False)
     plain(stage, "0s", 0, "e2e.a")
     stage.sender.flush()
     judge(stage.verify(timeout=10))
@@ -235,7 +232,7 @@ def configuration_changes(stage: Stage, bridge: Bridge, watch: Watch, config: Pa
     config.write_text(text)
     bridge.process.send_signal(signal.SIGHUP)
     will_say(bridge, "configuration reloaded", times=2)
-    reload_failed(watch, False, 10)
+    await_reload(watch, False)
     plain(stage, "0s", 0, "e2e.b")
     stage.sender.flush()
     judge(stage.verify(timeout=20))
@@ -285,7 +282,7 @@ def operated(stage: Stage) -> str:
     gone = watch.wait("/readyz", 503, 20)
     require(watch.get("/livez")[0] == 200, "alive without Kafka")
     will_say(bridge, "Kafka did not answer the check of the new configuration, keeping the old one")
-    reload_failed(watch, True, 10)
+    await_reload(watch, True)
     manager.heard.clear()
     manager.wait("WATCHDOG=1", 10)
     stage.kafka.start()

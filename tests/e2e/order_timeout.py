@@ -7,9 +7,8 @@ import signal
 import subprocess
 from pathlib import Path
 
-from client import Admin
 from processes import CACHE, ROOT
-from stage import Stage, require, require_prompt
+from stage import Stage, require, require_prompt, until
 
 MAIN = ROOT / "deploy" / "example" / "order-timeout" / "run" / "main.py"
 LIMIT_S = 240
@@ -56,7 +55,7 @@ def ends_on_sigterm(stage: Stage) -> None:
     log = stage.folder / "ended.out"
     with open(log, "w", encoding="utf-8") as out, \
             subprocess.Popen(command(stage, "ended"), stdout=out, stderr=out) as example:
-        Admin.wait("the first orders", lambda: example.poll() is not None or FIRST_ORDERS.search(log.read_text()), LIMIT_S)
+        until("the first orders", lambda: example.poll() is not None or FIRST_ORDERS.search(log.read_text()), LIMIT_S)
         example.terminate()
         code = example.wait(LIMIT_S)
     require(code == 128 + signal.SIGTERM and "Traceback" not in log.read_text(),

@@ -251,7 +251,7 @@ def fenced(stage: Stage) -> str:
     sending = stage.background(lambda n, now: generator.request(now), 1_000_000, 200)
     for n in range(times):
         time.sleep(3)
-        instance = stage.admin.instances(stage.group)[0]
+        instance = stage.admin.instance_ids(stage.group)[0]
         intruder = Intruder(stage.kafka.bootstrap, stage.group, stage.schedule, instance)
         require(intruder.fenced(20), "the bridge did not rejoin:\n" + bridge.tail())
         require(stage.admin.wait_members(stage.group, 1), f"{n}: the group does not settle")

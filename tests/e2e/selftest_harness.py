@@ -35,6 +35,7 @@ time.sleep(60)
 CLIENTS = MagicMock(KafkaException=type("KafkaException", (Exception,), {}))  # the system's Python does not have them
 with patch.dict(sys.modules, {"confluent_kafka": CLIENTS, "confluent_kafka.admin": MagicMock()}):
     import run
+    import stage
 
 
 class Ports(unittest.TestCase):
@@ -152,3 +153,25 @@ class Blamed(unittest.TestCase):
 
     def test_a_failure_of_the_product_after_one_of_the_harness_fails(self):
         self.assertEqual(self.ended("harness", "failed")[0], 1)
+
+    def test_a_late_scenario_fails_only_if_none_ran_next_to_it(self):
+        self.assertEqual(self.ended("late")[0], 1)
+        code, last = self.ended("late", jobs=2)
+        self.assertEqual(code, 0)
+        self.assertIn("1 late next to others", last)
+
+    def test_an_unsure_scenario_is_played_once_more(self):
+        self.assertEqual(self.ended("unsure", "passed")[0], 0)
+        self.assertEqual(self.ended("unsure", "unsure")[0], 1)
+
+    def test_an_exceeded_time_limit_ends_no_scenario(self):
+        def slow(lost: bool):
+            stage.require_prompt(False, "it took 9 s")
+            stage.require(not lost, "1 lost")
+
+        for lost, outcome in ((False, "LATE"), (True, "FAILED")):
+            with tempfile.TemporaryDirectory() as folder, \
+                    patch.dict(run.ALL, idle=lambda _, lost=lost: slow(lost)), contextlib.redirect_stdout(io.StringIO()):
+                options = types.SimpleNamespace(binary=Path("build/release/delaybridge"), full=False, seed=1)
+                self.assertEqual(run.play("idle", options, Path(folder)), run.ENDS[outcome])
+            run.late.clear()

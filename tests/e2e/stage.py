@@ -139,9 +139,9 @@ class Stage:
         try:
             done = subprocess.run([str(binary), *args], capture_output=True, text=True, timeout=timeout,
                                   stdin=subprocess.DEVNULL, check=False, **more)
-        except subprocess.TimeoutExpired as late:
-            said = b"".join(part or b"" for part in (late.stdout, late.stderr)).decode(errors="replace")
-            raise Fault(f"{' '.join(args[:2])} did not end in {timeout:.0f} s: {said.strip()[-600:]}") from late
+        except subprocess.TimeoutExpired as problem:
+            said = b"".join(part or b"" for part in (problem.stdout, problem.stderr)).decode(errors="replace")
+            raise Fault(f"{' '.join(args[:2])} did not end in {timeout:.0f} s: {said.strip()[-600:]}") from problem
         with open(self.folder / "commands.log", "a", encoding="utf-8") as log:
             log.write(done.stdout + done.stderr)
         return done
