@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ASK_MS = 1000, ASK_TRIES = 5, ASK_PAUSE_MS = 200, LOG_AGAIN_MS = 1000 };
 enum { OUTSIDE_LOOK_MS = 10 * 1000, OUTSIDE_LOOKS = 3 }; /* a line each 30 s */
@@ -24,6 +25,12 @@ static rd_kafka_topic_partition_list_t *list_lanes(const struct group *g, const 
     for (int i = 0; i < n; i++)
         rd_kafka_topic_partition_list_add(list, g->config.topics[g->config.slots], lanes[i]);
     return list;
+}
+
+/* Returns whether the partition has the witnesses of a lane. */
+static bool has_witnesses(const struct group *g, const rd_kafka_topic_partition_t *p)
+{
+    return strcmp(p->topic, g->config.topics[g->config.slots]) == 0;
 }
 
 /* Reads committed offsets. The error of one slot fails the whole list: otherwise that partition

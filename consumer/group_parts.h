@@ -29,10 +29,4 @@ struct group {
     bool closed;
 };
 
-/* Returns whether the partition has the witnesses of a lane. */
-static inline bool has_witnesses(const struct group *g, const rd_kafka_topic_partition_t *p)
-{
-    return strcmp(p->topic, g->config.topics[g->config.slots]) == 0;
-}
-
 #endif

@@ -32,7 +32,7 @@ static double distance(const struct same_log *s, size_t i)
     return (double)(newest(s)->offset - s->witnesses[i].offset) + 1;
 }
 
-/* Drops the one whose neighbours' distances from the newest have the smallest ratio. */
+/* Drops the one whose neighbors' distances from the newest have the smallest ratio. */
 static void thin(struct same_log *s)
 {
     size_t least = 1;

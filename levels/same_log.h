@@ -80,7 +80,7 @@ struct same_log {
     size_t candidate; /* the witness that was read last */
     int64_t seen_ms;  /* the timestamp of the record that was found */
     bool differs;     /* another record is at the offset of a witness */
-    bool foreign;     /* and one of these is not newer than the newest witness */
+    bool foreign;     /* and one of these is not newer than all witnesses */
 };
 
 /* A record of the log. `names`: it has the name `print`. */

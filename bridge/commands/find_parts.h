@@ -186,9 +186,6 @@ int find_partitions(struct find *find, const char *topic, int *partitions) must_
 /* Searches the target for a delivery within a span of the time of its event. */
 int find_on_target(struct find *find, const struct found *found, int64_t span_ms) must_check;
 
-/* Returns whether the searches so far have read only the lane of the key. */
-bool find_has_other_lanes(const struct find *find);
-
 /* Returns the known request of this source, or NULL. */
 const struct known *find_known(const struct find *find, int lane, int64_t offset);
 

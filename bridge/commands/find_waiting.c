@@ -101,6 +101,12 @@ static int scan_history(struct find *find, const struct around *sent)
     return err;
 }
 
+/* Returns whether the searches so far have read only the lane of the key. */
+static bool has_other_lanes(const struct find *find)
+{
+    return find->wanted.key_lane >= 0 && find->wanted.lane >= 0 && find->offsets.lanes > 1;
+}
+
 int find_request(struct find *find)
 {
     const struct wanted *wanted = &find->wanted;
@@ -109,7 +115,7 @@ int find_request(struct find *find)
     find->only_requests = true;
     int err = scan_history(find, wanted->by_source ? NULL : &wanted->sent);
     find->only_requests = false;
-    if (err == 0 && find->known_n == 0 && !find_has_other_lanes(find))
+    if (err == 0 && find->known_n == 0 && !has_other_lanes(find))
         find_note(find, wanted->by_source
                             ? "the schedule topic no longer has this offset"
                             : "the schedule topic has no such request from the time of --sent");
@@ -217,15 +223,10 @@ int find_waiting(struct find *find)
     return err == 0 && find->found_n == 0 ? scan_moved(find) : err;
 }
 
-bool find_has_other_lanes(const struct find *find)
-{
-    return find->wanted.key_lane >= 0 && find->wanted.lane >= 0 && find->offsets.lanes > 1;
-}
-
 /* The request of another partitioner, or from before partitions were added, is in another lane. */
 int find_in_other_lanes(struct find *find)
 {
-    if (find->known_n > 0 || !find_has_other_lanes(find))
+    if (find->known_n > 0 || !has_other_lanes(find))
         return 0;
     find->wanted.lane = -1;
     int err = find_request(find);

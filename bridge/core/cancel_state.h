@@ -63,7 +63,7 @@ struct lane_cancels {
     int64_t requests_start; /* start of the schedule topic's log, at the last query */
     int64_t requests_end;   /* its last stable offset, at the same query */
     struct same_log same_log;
-    int64_t short_since_mono_ms; /* the log ends below its newest cancel; 0: it does not */
+    int64_t short_since_mono_ms; /* the log ends below its newest witness; 0: it does not */
     uint64_t moved_at_change;    /* LOADING_MOVE: the change that must be committed */
     struct eras eras;            /* of the schedule topic */
 

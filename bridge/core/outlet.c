@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outlets: the partitions that a lane's hops and dead letters go to. An unwritable outlet must stop
-   its lane only, and the log names it. It has no leader, or too few replicas in sync, or its topic
-   was recreated with fewer partitions.
+/* Outlets: the partitions that a lane's hops and dead letters go to. An outlet is unwritable
+   if it has no leader, or too few replicas in sync, or if its topic was recreated with fewer
+   partitions. It must then stop its lane only, and the log names it.
 
    With exactly-once, a transaction with a record for such an outlet cannot end, and its producer
    cannot begin another. So an outlet is looked up before its first record, and again after a

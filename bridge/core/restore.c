@@ -4,7 +4,7 @@
      LOADING_LOG_END   queries the end of the topic of cancels
      LOADING_LOG       reads the topic of cancels up to this end
      LOADING_ENDS      queries the ends of the schedule topic
-     LOADING_SAME_LOG  reads the request of the newest entry: is it the same schedule topic?
+     LOADING_SAME_LOG  reads the record of the newest witness: is it the same schedule topic?
      LOADING_MOVE      if it was cut: commits the place of the cut, to read on there
      LOADING_CUT       if it was cut or replaced: writes that a new era of it begins
      LOADING_REQUESTS  reads the requests that are not done, up to the last stable offset

@@ -38,7 +38,7 @@ struct service {
     struct heartbeat heartbeat;
 };
 
-/* Counts the findings before it logs them. Who reads of one in the log finds it in the metrics. */
+/* Counts the findings before it logs them, so that the metrics have each one that the log has. */
 static void record_findings(struct service *s, const struct findings *findings)
 {
     atomic_store(&s->refusals, findings_count(findings, FINDING_REFUSE));

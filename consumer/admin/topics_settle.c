@@ -154,7 +154,8 @@ static bool answers(struct admin *admin, const char *topic, int partition)
 }
 
 /* Sends one request for each. In a request for many, one that fails would hide the others. */
-void progress_look(struct progress *progress, struct admin *admin, const struct survey *survey)
+void settle_progress_look(struct settle_progress *progress, struct admin *admin,
+                          const struct survey *survey)
 {
     int64_t wanted = count_wanted(survey), until_mono_ms = clock_mono_ms() + LOOK_MS;
     progress->all_n = wanted < PROGRESS_SAMPLE ? (int)wanted : PROGRESS_SAMPLE;
@@ -170,8 +171,8 @@ void progress_look(struct progress *progress, struct admin *admin, const struct 
     }
 }
 
-bool progress_lasts(struct progress *progress, int before_n, int64_t now_mono_ms,
-                    int64_t patience_ms)
+bool settle_progress_lasts(struct settle_progress *progress, int before_n, int64_t now_mono_ms,
+                           int64_t patience_ms)
 {
     if (progress->ready_n > before_n)
         progress->grown_mono_ms = now_mono_ms;
@@ -197,12 +198,12 @@ static bool may_wait(struct settling *s)
     bool is_first = s->progress.all_n == 0;
     int before_n = s->progress.ready_n;
     if (clock_mono_ms() - s->looked_mono_ms >= LOOK_EACH_MS) {
-        progress_look(&s->progress, s->admin, s->survey);
+        settle_progress_look(&s->progress, s->admin, s->survey);
         s->looked_mono_ms = clock_mono_ms();
     }
     show_progress(s);
-    return progress_lasts(&s->progress, is_first ? s->progress.ready_n : before_n, clock_mono_ms(),
-                          (int64_t)s->admin->timeout_ms * SETTLE_TIMEOUTS);
+    return settle_progress_lasts(&s->progress, is_first ? s->progress.ready_n : before_n,
+                                 clock_mono_ms(), (int64_t)s->admin->timeout_ms * SETTLE_TIMEOUTS);
 }
 
 int topics_settle(struct settling *s, enum settle_on state)
@@ -210,7 +211,7 @@ int topics_settle(struct settling *s, enum settle_on state)
     bool readable = s->survey->unread[0] == '\0', shown = false;
     int64_t start_mono_ms = clock_mono_ms();
     s->looked_mono_ms = s->shown_mono_ms = start_mono_ms;
-    s->progress = (struct progress){.grown_mono_ms = start_mono_ms};
+    s->progress = (struct settle_progress){.grown_mono_ms = start_mono_ms};
     do {
         survey_deinit(s->survey);
         s->admin->ask = 0;

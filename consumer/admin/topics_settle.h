@@ -26,30 +26,31 @@ bool topics_are_settled(const struct survey *survey, const struct config *config
 /* The partitions of a sample whose leaders answer. A broker lists a new topic at once, and makes
    about a hundred partitions a second. It shows no later change before it has made all of them. */
 enum { PROGRESS_SAMPLE = 64 };
-struct progress {
+struct settle_progress {
     bool ready[PROGRESS_SAMPLE];
     int ready_n, all_n, next; /* all_n: size of the sample; next: the first one to query */
     int64_t grown_mono_ms;    /* when ready_n grew, or the wait began */
 };
 
 /* Queries the leaders of partitions that were not ready, for two seconds at most. */
-void progress_look(struct progress *progress, struct admin *admin, const struct survey *survey);
+void settle_progress_look(struct settle_progress *progress, struct admin *admin,
+                          const struct survey *survey);
 
 /* Returns whether a partition has become ready within patience_ms. before_n: ready_n of the last
    call. */
-bool progress_lasts(struct progress *progress, int before_n, int64_t now_mono_ms,
-                    int64_t patience_ms);
+bool settle_progress_lasts(struct settle_progress *progress, int before_n, int64_t now_mono_ms,
+                           int64_t patience_ms);
 
 /* A wait ends when no partition has become ready for so many times the timeout of a request. */
 enum { SETTLE_TIMEOUTS = 6 };
 
-/* The waits of one command. The caller sets the first four and zeroes the others. */
+/* The waits of one command. The caller sets the first four; topics_settle sets the others. */
 struct settling {
     struct admin *admin;
     const struct config *config;
     struct survey *survey;          /* the last one; topics_settle replaces it */
     void (*show)(const char *line); /* called every few seconds of a long wait; or NULL */
-    struct progress progress;
+    struct settle_progress progress;
     int64_t looked_mono_ms, shown_mono_ms;
     struct lag lag; /* with its broker */
 };

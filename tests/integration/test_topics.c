@@ -250,22 +250,22 @@ Test(topics, partitions_without_a_leader_are_a_fault)
 
 Test(topics, a_wait_lasts_as_long_as_partitions_become_ready)
 {
-    struct progress progress = {.ready_n = 7, .grown_mono_ms = 1000};
-    cr_expect(progress_lasts(&progress, 7, 60999, 60000));
+    struct settle_progress progress = {.ready_n = 7, .grown_mono_ms = 1000};
+    cr_expect(settle_progress_lasts(&progress, 7, 60999, 60000));
     progress.ready_n = 8;
-    cr_expect(progress_lasts(&progress, 7, 61000, 60000));
-    cr_expect(progress_lasts(&progress, 8, 120999, 60000));
-    cr_expect_not(progress_lasts(&progress, 8, 121000, 60000));
+    cr_expect(settle_progress_lasts(&progress, 7, 61000, 60000));
+    cr_expect(settle_progress_lasts(&progress, 8, 120999, 60000));
+    cr_expect_not(settle_progress_lasts(&progress, 8, 121000, 60000));
 }
 
 /* Returns how many partitions of the sample are ready, after enough looks to ask each. */
-static int look(rd_kafka_t *rk, const struct config *config, struct progress *progress)
+static int look(rd_kafka_t *rk, const struct config *config, struct settle_progress *progress)
 {
     struct admin admin = {.rk = rk, .timeout_ms = TIMEOUT_MS};
     struct survey survey;
     cr_assert_eq(survey_take(&admin, config, &survey), 0, "%s", admin.error.text);
     for (int looks = 0; looks < 3; looks++)
-        progress_look(progress, &admin, &survey);
+        settle_progress_look(progress, &admin, &survey);
     survey_deinit(&survey);
     return progress->ready_n;
 }
@@ -275,7 +275,7 @@ Test(topics, a_partition_is_ready_when_its_leader_answers)
     struct config config = scratch_config("topics", LANES, 1);
     rd_kafka_t *rk = client("test.mock.num.brokers", "1");
     rd_kafka_mock_cluster_t *mock = rd_kafka_handle_mock_cluster(rk);
-    struct progress progress = {.ready_n = 0};
+    struct settle_progress progress = {.ready_n = 0};
     cr_expect_eq(look(rk, &config, &progress), 0);
     cr_expect_eq(progress.all_n, 6 * LANES + 2, "%d", progress.all_n);
     rd_kafka_mock_topic_create(mock, config.schedule, LANES, 1);
