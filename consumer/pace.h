@@ -33,7 +33,7 @@
 
 /* An epoch is a quarter of a second in which brokers read. EPOCHS: the number of epochs that are
    kept. */
-enum { PACE_SECONDS = 12, PACE_CLIENTS = 8, PACE_EPOCHS = 8 };
+enum { PACE_SECONDS = 12, PACE_CLIENTS = 7, PACE_EPOCHS = 8 };
 
 /* The limit on a client's young records while brokers do not throttle. The larger of the two
    applies. */

@@ -12,9 +12,9 @@
    the next wait longer, and a delivery may time out meanwhile. So the other clients may have an
    eighth of the bytes in flight. The client of hops may have half, since a hop has two minutes. */
 static const struct pace_share pace_share[PACE_CLIENTS] = {
-    [HOPS] = {2, 64 << 10},   [DELIVERIES] = {8, 32 << 10}, [ALONE] = {8, 32 << 10},
-    [FIRST] = {8, 32 << 10},  [SECOND] = {8, 32 << 10},     [THIRD] = {8, 32 << 10},
-    [FOURTH] = {8, 32 << 10}, [APART] = {8, 32 << 10}};
+    [HOPS] = {2, 64 << 10},  [DELIVERIES] = {8, 32 << 10}, [ALONE] = {8, 32 << 10},
+    [FIRST] = {8, 32 << 10}, [SECOND] = {8, 32 << 10},     [THIRD] = {8, 32 << 10},
+    [FOURTH] = {8, 32 << 10}};
 
 static enum report report_of(rd_kafka_resp_err_t err)
 {
@@ -61,11 +61,10 @@ static void report(struct producer *p, struct answer answer)
 {
     const char *why = answer.err == 0 ? "" : producer_why(answer.err);
     bool delivered = producer_is_delivery(answer.parcel);
-    bool shared = !producer_is_apart(p, producer_role_of(answer.parcel));
     producer_answered(p, answer);
     if (answer.err == 0 && delivered && !producer_is_transactional(p))
         p->config.delivered(p->config.ctx, answer.parcel, answer.partition, answer.offset);
-    if (answer.err != 0 && producer_is_transactional(p) && shared)
+    if (answer.err != 0 && producer_is_transactional(p))
         producer_txn_fail(p, answer.err, why);
     p->config.reported(p->config.ctx, answer.parcel, report_of(answer.err), why);
 }
@@ -104,7 +103,7 @@ void producer_on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void 
 static enum role role_of(const struct producer *p, const struct forward *f)
 {
     if (producer_is_transactional(p))
-        return f->apart ? APART : p->txn.turn;
+        return p->txn.turn;
     if (f->alone)
         return ALONE;
     return f->kind == FORWARD_LEVEL || f->kind == FORWARD_DEAD ? HOPS : DELIVERIES;
@@ -126,12 +125,12 @@ static int make_routes(struct producer *p)
 
 static int start(struct producer *p, struct error *error)
 {
-    static const enum role apart[] = {HOPS, DELIVERIES}, in_turns[] = {HOPS, FIRST, SECOND};
+    static const enum role idempotent[] = {HOPS, DELIVERIES}, in_turns[] = {HOPS, FIRST, SECOND};
     bool transactional = producer_is_transactional(p);
     if (make_routes(p) != 0)
         return error_set(error, ERR_NO_MEMORY, "out of memory");
     for (int i = 0; i < (transactional ? 3 : 2); i++) {
-        int err = producer_client_start(p, transactional ? in_turns[i] : apart[i], error);
+        int err = producer_client_start(p, transactional ? in_turns[i] : idempotent[i], error);
         if (err != 0)
             return err;
     }
@@ -223,8 +222,7 @@ int producer_forward(struct producer *p, const struct forward *f)
     size_t bytes = f->record->key.len + f->record->value.len;
     if (!pace_takes(&p->pace, (int)role, bytes, p->turn_mono_ms))
         return ERR_FULL;
-    if (producer_is_transactional(p) &&
-        (f->apart ? producer_apart_open(p) : producer_txn_enter(p)) != 0)
+    if (producer_is_transactional(p) && producer_txn_enter(p) != 0)
         return ERR_FULL;
     if (role != ALONE || start_alone(p))
         return producer_send(p, f, role);
@@ -279,7 +277,6 @@ void producer_reports(struct producer *p)
 void producer_recall(struct producer *p)
 {
     producer_drop_held(p);
-    producer_drop_held_apart(p);
 }
 
 void producer_purge(struct producer *p)

@@ -49,9 +49,8 @@ struct producer_config {
     /* The log of a level partition now begins at low. */
     void (*trimmed)(void *ctx, const char *topic, int partition, int64_t low);
     /* NULL: at least once. At most PRODUCER_ID_MAX - 3 bytes: the ids of further clients end in
-       ":2" to ":5". With an id, producer_reports also calls the six functions below. */
+       ":2" to ":4". With an id, producer_reports also calls the five functions below. */
     const char *transactional_id;
-    bool id_lasts; /* the next process has the same id */
     void (*committed)(void *ctx, uint64_t seq);
     /* A topic of the offsets does not exist; `aborted` follows. */
     void (*offsets_refused)(void *ctx);
@@ -61,8 +60,6 @@ struct producer_config {
     void (*restarted)(void *ctx);
     /* Brokers cannot complete a transaction, so a partition of it may have no leader. */
     void (*leaders_doubted)(void *ctx);
-    /* Ends producer_abort_apart: all records are reported. */
-    void (*apart_restarted)(void *ctx);
     void *ctx;
 };
 
@@ -98,16 +95,6 @@ void producer_finish(struct producer *producer, uint64_t seq);
 /* Aborts the records that are forwarded and not committed. Ends with restarted, never inside the
    call. */
 void producer_abort(struct producer *producer);
-
-/* Returns whether records can be forwarded as `apart`. Starts their client at the first call. */
-bool producer_apart_is_ready(struct producer *producer);
-
-/* Gives the next turn to the transaction of slow targets, whose records were forwarded as `apart`.
-   Returns false if another transaction must be committed or aborted first. */
-bool producer_enter_apart(struct producer *producer) must_check;
-
-/* Aborts it before its turn. Ends with apart_restarted, never inside the call. */
-void producer_abort_apart(struct producer *producer);
 
 /* Returns whether the next transaction could begin at once if this one were aborted. */
 bool producer_has_spare(struct producer *producer);

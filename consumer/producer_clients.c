@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Creates, replaces and stops the clients of a producer. With at-least-once there are three
    idempotent ones: for hops, for deliveries, and for records that must be alone in their batch.
-   With exactly-once there are two to four transactional ones (producer_turns.c), one for slow
-   targets (producer_apart.c), and the one for hops. */
+   With exactly-once there are two to four transactional ones (producer_turns.c), and the one for
+   hops. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
 #include "consumer/producer_parts.h"

@@ -16,9 +16,8 @@
 
 /* The clients. HOPS also serves lookups and trims. With exactly-once it does nothing else, since
    the transactional FIRST and SECOND send all records in turns. THIRD and FOURTH replace them while
-   brokers cannot complete their transactions. APART sends the records of slow targets. ALONE sends
-   one record in a batch. */
-enum role { HOPS, DELIVERIES, ALONE, FIRST, SECOND, THIRD, FOURTH, APART, ROLES };
+   brokers cannot complete their transactions. ALONE sends one record in a batch. */
+enum role { HOPS, DELIVERIES, ALONE, FIRST, SECOND, THIRD, FOURTH, ROLES };
 enum { TURNS = ROLES - FIRST };
 
 /* The records on their way to a client for one partition, or for several that share the route. */
@@ -128,12 +127,10 @@ struct producer_txn {
     /* Offsets or a commit that were sent may still arrive. The turn stays with this client until it
        has committed newer offsets. */
     bool stays;
-    bool progress;         /* the running commit has offsets */
-    enum role shared_turn; /* the turn before APART got it */
-    bool apart_given_up;   /* producer_abort_apart was called */
-    bool sending;          /* txn_calls sends the offsets of the open transaction */
-    bool finishing;        /* commit when the offsets are sent */
-    bool refused;          /* a commit without a member was requested */
+    bool progress;  /* the running commit has offsets */
+    bool sending;   /* txn_calls sends the offsets of the open transaction */
+    bool finishing; /* commit when the offsets are sent */
+    bool refused;   /* a commit without a member was requested */
     enum abort_cause cause;
     char why[TXN_CALLS_WHY_MAX];              /* cause of the abort for the log; "": not known */
     rd_kafka_topic_partition_list_t *offsets; /* to be sent once the client is READY; NULL: none */
@@ -198,12 +195,9 @@ void producer_send_all(struct producer *p);  /* all held records, whatever is in
 bool producer_is_delivery(struct parcel *parcel);
 /* Call it before the report is passed on. */
 void producer_answered(struct producer *p, struct answer answer);
-/* Report held records as purged: those of the turn, or of APART. */
-void producer_drop_held(struct producer *p);
-void producer_drop_held_apart(struct producer *p);
+void producer_drop_held(struct producer *p); /* reports held records as purged */
 void producer_free_held(struct producer *p); /* frees held records without a report */
-bool producer_holds(const struct producer *p, bool apart);
-enum role producer_role_of(struct parcel *parcel); /* of a record that was forwarded */
+bool producer_holds(const struct producer *p);
 bool producer_remember_failed(struct producer *p, struct parcel *parcel, rd_kafka_resp_err_t err);
 int32_t producer_partition(const rd_kafka_topic_t *topic, const void *key, size_t key_len,
                            int32_t partitions_n, void *topic_opaque, void *parcel);
@@ -226,7 +220,6 @@ int producer_txn_configure(struct producer *p, enum role role, rd_kafka_conf_t *
                            struct error *error) must_check;
 struct producer_turn *producer_turn_of(struct producer *p, enum role role);
 void producer_turn_start(struct producer *p, enum role role);
-bool producer_turn_first(struct producer *p, enum role role); /* of a client that is OFF */
 /* Destroys a client and its topics. The next client with this id ends the transaction that the old
    one left open. */
 void producer_turn_renew(struct producer *p, enum role role);
@@ -251,12 +244,6 @@ bool producer_turns_close(struct producer *p); /* whether any client is CLOSING 
 bool producer_txn_stop(struct producer *p); /* false: a call still uses a client */
 int producer_txn_enter(struct producer *p); /* 0, or ERR_FULL: no record can be sent now */
 void producer_txn_serve(struct producer *p);
-
-/* producer_apart.c */
-int producer_apart_open(struct producer *p); /* 0, or ERR_FULL: no record can be sent now */
-void producer_apart_serve(struct producer *p);
-/* Returns whether records of this client belong to a transaction without the turn. */
-bool producer_is_apart(const struct producer *p, enum role role);
 
 /* producer_blame.c */
 void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *why);

@@ -153,18 +153,9 @@ static bool is_of_client(rd_kafka_resp_err_t err)
            err == RD_KAFKA_RESP_ERR__STATE;
 }
 
-/* Returns the error to report. APART's error is not the fault of the record that meets it: the
-   record was not sent, and its transaction is given up. */
-static rd_kafka_resp_err_t cause_of(const struct producer *p, enum role role,
-                                    rd_kafka_resp_err_t err)
+static void fail_transaction(struct producer *p, rd_kafka_resp_err_t err)
 {
-    return producer_is_apart(p, role) && is_of_client(err) ? RD_KAFKA_RESP_ERR__PURGE_QUEUE : err;
-}
-
-static void fail_transaction(struct producer *p, enum role role, rd_kafka_resp_err_t err)
-{
-    if (producer_is_transactional(p) && !producer_is_apart(p, role) &&
-        err != RD_KAFKA_RESP_ERR__QUEUE_FULL)
+    if (producer_is_transactional(p) && err != RD_KAFKA_RESP_ERR__QUEUE_FULL)
         producer_txn_fail(p, err, producer_why(err));
 }
 
@@ -197,10 +188,10 @@ int producer_send(struct producer *p, const struct forward *f, enum role role)
         return 0;
     }
     drop_headers(&d.message);
-    fail_transaction(p, role, err);
-    if (is_of_client(err) && !producer_is_apart(p, role))
+    fail_transaction(p, err);
+    if (is_of_client(err))
         return ERR_FULL;
-    return producer_remember_failed(p, f->parcel, cause_of(p, role, err)) ? 0 : ERR_FULL;
+    return producer_remember_failed(p, f->parcel, err) ? 0 : ERR_FULL;
 }
 
 /* Sends the first held record of a route. Returns 0, or the error of a client that did not accept
@@ -210,9 +201,8 @@ static rd_kafka_resp_err_t send_first(struct producer *p, struct route *route)
     struct outgoing *o = first_held(route);
     rd_kafka_resp_err_t err = produce(p, route, o, &o->held);
     if (err != 0) {
-        fail_transaction(p, o->role, err);
-        if ((is_of_client(err) && !producer_is_apart(p, o->role)) ||
-            !producer_remember_failed(p, parcel_of(o), cause_of(p, o->role, err)))
+        fail_transaction(p, err);
+        if (is_of_client(err) || !producer_remember_failed(p, parcel_of(o), err))
             return err;
         drop_headers(&o->held.message);
     }
@@ -253,13 +243,12 @@ void producer_send_next(struct producer *p)
 int64_t producer_wait_ms(const struct producer *p)
 {
     int64_t least_ms = INT64_MAX;
+    if (p->txn.failing)
+        return least_ms; /* the client accepts no record. The purge that follows drops them */
     for (const struct link *l = list_first(&p->pending); l != NULL;
          l = list_after(&p->pending, l)) {
         const struct route *route = list_item(l, const struct route, link);
-        enum role role = first_held(route)->role;
-        if (p->txn.failing && !producer_is_apart(p, role))
-            continue; /* its client accepts no record. The purge that follows drops them */
-        const struct outbox_limits *limits = limits_of(p, route, role);
+        const struct outbox_limits *limits = limits_of(p, route, first_held(route)->role);
         int64_t wait_ms = outbox_wait_ms(&route->outbox, limits, p->turn_mono_ms);
         if (wait_ms < least_ms)
             least_ms = wait_ms;
@@ -288,10 +277,8 @@ void producer_answered(struct producer *p, struct answer answer)
     o->route = NULL;
 }
 
-static void drop_route(struct producer *p, struct route *route, bool apart)
+static void drop_route(struct producer *p, struct route *route)
 {
-    if (producer_is_apart(p, first_held(route)->role) != apart)
-        return;
     for (struct outgoing *o; (o = first_held(route)) != NULL;) {
         if (!producer_remember_failed(p, parcel_of(o), RD_KAFKA_RESP_ERR__PURGE_QUEUE))
             return; /* out of memory: the next call drops the rest */
@@ -300,29 +287,9 @@ static void drop_route(struct producer *p, struct route *route, bool apart)
     }
 }
 
-static void drop_shared(struct producer *p, struct route *route)
-{
-    drop_route(p, route, false);
-}
-
-static void drop_apart(struct producer *p, struct route *route)
-{
-    drop_route(p, route, true);
-}
-
 void producer_drop_held(struct producer *p)
 {
-    each_pending(p, drop_shared);
-}
-
-void producer_drop_held_apart(struct producer *p)
-{
-    each_pending(p, drop_apart);
-}
-
-enum role producer_role_of(struct parcel *parcel)
-{
-    return note_of(parcel)->role;
+    each_pending(p, drop_route);
 }
 
 static void free_route(struct producer *p, struct route *route)
@@ -339,11 +306,7 @@ void producer_free_held(struct producer *p)
     each_pending(p, free_route);
 }
 
-bool producer_holds(const struct producer *p, bool apart)
+bool producer_holds(const struct producer *p)
 {
-    for (struct link *l = list_first(&p->pending); l != NULL; l = list_after(&p->pending, l)) {
-        if (producer_is_apart(p, first_held(list_item(l, struct route, link))->role) == apart)
-            return true;
-    }
-    return false;
+    return !list_is_empty(&p->pending);
 }

@@ -72,7 +72,7 @@ static rd_kafka_resp_err_t on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf, v
 int producer_txn_configure(struct producer *p, enum role role, rd_kafka_conf_t *conf,
                            struct error *error)
 {
-    static const char *const ends[TURNS] = {"", ":2", ":3", ":4", ":5"};
+    static const char *const ends[TURNS] = {"", ":2", ":3", ":4"};
     struct producer_turn *turn = producer_turn_of(p, role);
     snprintf(turn->id, sizeof turn->id, "%s%s", p->config.transactional_id, ends[role - FIRST]);
     rd_kafka_conf_interceptor_add_on_new(conf, "delaybridge", on_new, turn);
@@ -137,36 +137,23 @@ int producer_txn_start(struct producer *p)
     }
     for (enum role role = FIRST; role < FIRST + WANTED; role++)
         producer_turn_start(p, role);
-    /* The last process may have been killed in the turn of APART. Its offsets are pending until the
-       id is initialized. */
-    if (p->config.id_lasts && !producer_turn_first(p, APART))
-        return ERR_NO_MEMORY;
     return 0;
 }
 
-/* Returns a client other than the current one that can begin a transaction, or APART: none. */
+/* Returns a client other than the current one that can begin a transaction, or ROLES: none. */
 static enum role ready_other(struct producer *p)
 {
     enum role role = FIRST;
-    while (role < APART && (role == p->txn.turn || producer_turn_of(p, role)->phase != PHASE_READY))
+    while (role < ROLES && (role == p->txn.turn || producer_turn_of(p, role)->phase != PHASE_READY))
         role++;
     return role;
 }
 
 void producer_turn_pass(struct producer *p)
 {
-    struct producer_txn *t = &p->txn;
-    if (t->stays)
-        return;
-    if (t->turn == APART) {
-        t->turn = t->shared_turn;
-        enum txn_phase phase = producer_turn_of(p, t->turn)->phase;
-        if (phase == PHASE_READY || phase == PHASE_OPEN)
-            return;
-    }
     enum role role = ready_other(p);
-    if (role != APART)
-        t->turn = role;
+    if (!p->txn.stays && role != ROLES)
+        p->txn.turn = role;
 }
 
 void producer_turn_choose(struct producer *p)
@@ -192,16 +179,6 @@ static bool is_away(struct producer_txn *txn)
     return txn->away_mono_ms != 0 && now_mono_ms - txn->away_mono_ms < HELD_MS;
 }
 
-bool producer_turn_first(struct producer *p, enum role role)
-{
-    struct producer_turn *turn = producer_turn_of(p, role);
-    if (turn->calls == NULL)
-        turn->calls = txn_calls_new(p->config.wakeup);
-    if (turn->calls != NULL)
-        producer_turn_start(p, role);
-    return turn->calls != NULL;
-}
-
 void producer_turns_replace_held(struct producer *p)
 {
     if (is_away(&p->txn))
@@ -215,14 +192,17 @@ void producer_turns_replace_held(struct producer *p)
     }
     if (usable >= WANTED || unused == ROLES)
         return;
-    if (!producer_turn_first(p, unused))
+    struct producer_turn *turn = producer_turn_of(p, unused);
+    if (turn->calls == NULL)
+        turn->calls = txn_calls_new(p->config.wakeup);
+    if (turn->calls == NULL)
         return; /* out of memory: tried again in the next turn */
+    producer_turn_start(p, unused);
     uint64_t suppressed;
     if (may_pass("held", &suppressed))
         log_warn("brokers hold a transactional producer, starting another one: run "
                  "kafka-topics.sh --describe --unavailable-partitions",
-                 F_TEXT("id", producer_turn_of(p, unused)->id),
-                 F_NONZERO("suppressed", suppressed));
+                 F_TEXT("id", turn->id), F_NONZERO("suppressed", suppressed));
 }
 
 void producer_turn_begins(struct producer_turn *turn)
@@ -247,7 +227,7 @@ void producer_turn_leave(struct producer *p)
 {
     producer_turn_of(p, p->txn.turn)->phase = PHASE_LEFT;
     p->txn.sending = false;
-    for (enum role role = FIRST; role < APART; role++) {
+    for (enum role role = FIRST; role < ROLES; role++) {
         if (producer_turn_of(p, role)->phase == PHASE_READY)
             producer_turn_renew(p, role);
     }
@@ -266,7 +246,7 @@ bool producer_turns_close(struct producer *p)
    could take the last client that works. */
 bool producer_has_spare(struct producer *p)
 {
-    for (enum role role = FIRST; role < APART; role++) {
+    for (enum role role = FIRST; role < ROLES; role++) {
         enum txn_phase phase = producer_turn_of(p, role)->phase;
         if (role != p->txn.turn && phase != PHASE_READY && phase != PHASE_OFF)
             return false;

@@ -62,7 +62,7 @@ static void serve_purged(struct producer *p)
 {
     struct producer_txn *t = &p->txn;
     producer_drop_held(p); /* repeated: the first call may have lacked memory */
-    if (rd_kafka_outq_len(handle(p)) > 0 || p->failed_n > 0 || producer_holds(p, false))
+    if (rd_kafka_outq_len(handle(p)) > 0 || p->failed_n > 0 || producer_holds(p))
         return;
     producer_txn_ask_why(p);
     current(p)->phase = PHASE_TORN;
@@ -248,7 +248,6 @@ void producer_txn_serve(struct producer *p)
         serve_purged(p);
     if (t->giving_up)
         serve_given_up(p);
-    producer_apart_serve(p);
 }
 
 void producer_announce(struct producer *p, rd_kafka_topic_partition_list_t *offsets,

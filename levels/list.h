@@ -41,11 +41,6 @@ static inline void list_append(struct list *list, struct link *link)
     list_insert_before(&list->head, link);
 }
 
-static inline void list_prepend(struct list *list, struct link *link)
-{
-    list_insert_before(list->head.next, link);
-}
-
 static inline void list_remove(struct link *link)
 {
     assert(link->next != NULL);
@@ -58,12 +53,6 @@ static inline void list_remove(struct link *link)
 static inline struct link *list_first(const struct list *list)
 {
     return list_is_empty(list) ? NULL : list->head.next;
-}
-
-/* Returns the last link without removing it; NULL if the list is empty. */
-static inline struct link *list_last(const struct list *list)
-{
-    return list_is_empty(list) ? NULL : list->head.prev;
 }
 
 /* Returns the link that follows; NULL at the end of the list. */

@@ -75,7 +75,7 @@ TARGET = record(
     limit_per_s={**RATE, "description": "the lowest limit in force, of the group; null: none"},
     topics={**COUNT, "description": "that a worker of the process knows"},
     failing_topics={**COUNT, "description": "those whose last delivery failed"},
-    slow_topics={**COUNT, "description": "with exactly-once: those that have a transaction of their own"},
+    slow_topics={**COUNT, "description": "with exactly-once: those that acknowledge slowly and delay the others"},
     deliveries_per_s={**RATE, "description": "of the last ten seconds"},
     late_p50_ms={**nullable(COUNT), "description": "of the last ten seconds, rounded up to a bound of lateness_bounds_ms"},
     late_p99_ms=nullable(COUNT), deliveries=COUNT,

@@ -98,7 +98,7 @@ void top_targets_print(const struct top_figures *f, const struct control_list *c
         if (t.entry[0] != '(' || t.deliveries + t.dead_letters > 0) /* "(none)", "(other)" */
             print_target(&t, out);
     if (slow > 0)
-        fprintf(out, "slow targets, in separate transactions: %.0f\n", slow);
+        fprintf(out, "slow targets, which delay the others: %.0f\n", slow);
     for (size_t i = 0; i < control->n; i++)
         print_control(&control->all[i], out);
 }

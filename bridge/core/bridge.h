@@ -128,10 +128,6 @@ void bridge_aborted(struct bridge *bridge, enum abort_cause cause, const char *w
 /* The producer that port.abort replaces is ready. */
 void bridge_restarted(struct bridge *bridge);
 
-/* After port.abort_apart: all records of that transaction were reported. Between turns or inside
-   port.reports. */
-void bridge_apart_restarted(struct bridge *bridge);
-
 /* Exactly-once: brokers cannot complete a transaction, so any partition may have lost its leader.
    Targets and own topics are looked up before the next record goes to them. Between turns or inside
    port.reports. */

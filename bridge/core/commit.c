@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commits: when progress is committed, in both delivery modes. */
 #include "bridge/core/commit.h"
-#include "bridge/core/apart.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/cancel.h"
 #include "bridge/core/cluster.h"
@@ -33,7 +32,7 @@ static uint64_t next_commit(struct bridge *b)
 static bool announce(struct bridge *b)
 {
     size_t n = progress_collect(b);
-    if (n == 0 && b->txn.n == 0 && !b->txn.is_apart)
+    if (n == 0 && b->txn.n == 0)
         return false;
     b->txn.announced = true;
     b->commit.proof_mono_ms = n > 0 ? b->now.mono_ms : INT64_MIN;
@@ -46,7 +45,6 @@ static void commit_transaction(struct bridge *b)
     b->commit.last_mono_ms = b->now.mono_ms;
     if (!b->txn.announced && !announce(b)) {
         b->txn.state = TXN_OPEN; /* neither record nor progress */
-        b->apart.waits = false;  /* no commit follows */
         return;
     }
     b->txn.state = TXN_COMMITTING;
@@ -60,7 +58,7 @@ static void announce_early(struct bridge *b)
 {
     for (size_t i = 0; i < b->txn.n; i++) {
         struct parcel *p = &b->pools.parcels[b->txn.taken[i]];
-        if (p->state != PARCEL_IN_FLIGHT || p->apart || !cancel_completes(p))
+        if (p->state != PARCEL_IN_FLIGHT || !cancel_completes(p))
             continue;
         assert(p->ownership == OWNED); /* a lane that is lost ends the transaction */
         parcel_foresee(p);
@@ -83,29 +81,9 @@ static void end_transaction(struct bridge *b)
         commit_transaction(b);
 }
 
-/* Commits the transaction of slow targets, if it is complete and no other one is open. Returns
-   whether it does. If the port refuses, a commit of progress comes first. */
-static bool commit_apart(struct bridge *b)
-{
-    if (b->txn.state != TXN_OPEN || b->txn.n > 0 || !apart_wants_turn(b))
-        return false;
-    if (!b->port.enter_apart(b->port.ctx)) {
-        b->apart.waits = true;
-        progress_touch(b, false);
-        return false;
-    }
-    b->txn.is_apart = true;
-    apart_finish(b);
-    commit_transaction(b);
-    assert(b->txn.state == TXN_COMMITTING);
-    return true;
-}
-
 static void serve_transaction(struct bridge *b, bool progress_is_due)
 {
     const struct txn *t = &b->txn;
-    if (commit_apart(b))
-        return;
     if (t->state == TXN_ENDING || (t->state == TXN_OPEN && t->n > 0 && txn_is_over(b)))
         end_transaction(b);
     else if (t->state == TXN_OPEN && t->n == 0 && progress_is_due)
@@ -128,12 +106,10 @@ void commit_now(struct bridge *b)
 
 static void transaction_committed(struct bridge *b)
 {
-    bool was_apart = b->txn.is_apart;
     notes_forget(b);
     txn_begin(b);
     targets_forget_transaction(b);
-    b->txn.single_failed &= was_apart; /* the outcome of that record is in a shared one */
-    b->apart.waits = false;
+    b->txn.single_failed = false;
 }
 
 void bridge_committed(struct bridge *b, uint64_t seq, bool ok)
@@ -191,19 +167,12 @@ void commit_serve(struct bridge *b)
 
 bool commit_settle(struct bridge *b)
 {
-    if (b->config.exactly_once) {
-        apart_close(b);
-        if (commit_apart(b))
-            return true;
-        if (b->apart.waits && b->txn.state == TXN_OPEN && b->txn.n == 0)
-            commit_transaction(b);
-        else
-            end_transaction(b);
-    } else if (list_is_empty(&b->events.unproven)) {
+    if (b->config.exactly_once)
+        end_transaction(b);
+    else if (list_is_empty(&b->events.unproven))
         commit_serve(b);
-    } else if (!b->commit.is_out) { /* their events wait for the answer, and the lanes for them */
+    else if (!b->commit.is_out) /* their events wait for the answer, and the lanes for them */
         commit_now(b);
-    }
     return txn_is_out(b);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forwarding: a ready record goes to a level, to its target, or to the dead-letter topic. */
 #include "bridge/core/forward.h"
-#include "bridge/core/apart.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/cancel.h"
 #include "bridge/core/cancel_table.h"
@@ -50,8 +49,7 @@ static int dispatch(struct bridge *b, struct parcel *p, struct forward *f, bool 
         b->cluster.acked_mono_ms = b->now.mono_ms;
     if (f->kind != FORWARD_TARGET)
         outlet_sent(b, p);
-    if (!f->apart)
-        txn_took(b, p, alone);
+    txn_took(b, p, alone);
     return 0;
 }
 
@@ -180,36 +178,6 @@ static int send_target(struct bridge *b, struct parcel *p, struct target *t, str
     return 0;
 }
 
-/* A record that the transaction apart does not accept now waits behind its target, so that records
-   of other targets pass it. A record that is due later waits behind it. */
-static void send_apart(struct bridge *b, struct parcel *p, struct target *t, struct forward *f)
-{
-    f->target = &t->id;
-    f->apart = true;
-    bool takes = apart_takes(b) && !apart_must_wait(t, true) && !apart_is_in_line(t);
-    if (takes && dispatch(b, p, f, false) == 0) {
-        apart_took(b, p, t);
-        target_sent(b, t, p);
-        withhold_sent(b, t);
-        count_lateness(b, p, f);
-        return;
-    }
-    if (takes)
-        apart_refused(b);
-    if (t->is_slow) /* otherwise it is still the first one that is ready, and is shared */
-        target_park(b, t, p);
-}
-
-/* Returns whether the record needs the shared transaction. It may owe events although none are
-   wanted any more. */
-static bool is_shared(const struct bridge *b, const struct target *t, const struct parcel *p,
-                      int attempts)
-{
-    bool has_events = b->events.wanted != 0 || event_owed_with(b, p, FORWARD_TARGET) != 0;
-    return p->alone || has_events || target_is_suspect(t, p) ||
-           target_may_be_unfit(b, t, p, attempts);
-}
-
 static int deliver(struct bridge *b, struct parcel *p)
 {
     struct envelope env;
@@ -258,14 +226,7 @@ static int deliver(struct bridge *b, struct parcel *p)
     }
     switch (target_gate(b, t)) {
     case GATE_OPEN:
-        if (apart_is_for(b, t, is_shared(b, t, p, env.stamp.attempt))) {
-            send_apart(b, p, t, &f);
-            return 0;
-        }
-        if (!apart_must_wait(t, false) && !apart_is_in_line(t))
-            return send_target(b, p, t, &f);
-        target_park(b, t, p);
-        return 0;
+        return send_target(b, p, t, &f);
     case GATE_PARK:
         target_park(b, t, p);
         return 0;

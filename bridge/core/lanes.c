@@ -63,7 +63,6 @@ int bridge_lane_assigned(struct bridge *b, int lane, const struct start *starts,
 /* A record in flight outlives its lane. Its report may still mark it as done. */
 static void revoke(struct bridge *b, struct parcel *p)
 {
-    b->apart.in_flight -= p->apart;
     p->ownership = REVOKED;
     p->queue->parcels--;
     list_append(&p->queue->revoked, &p->link);

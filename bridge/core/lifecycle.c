@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a step machine: creation, reconfiguration, checks and end. */
-#include "bridge/core/apart.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/cancel_table.h"
 #include "bridge/core/event.h"
@@ -32,7 +31,7 @@ static int pools_init(struct bridge *b)
     b->outlets.all =
         calloc((size_t)b->config.lanes * (size_t)outlets_per_lane(b), sizeof *b->outlets.all);
     if (!b->pools.parcels || !b->pools.dead_letters || !b->lanes || !b->queues ||
-        !b->commit.progress || !b->outlets.all || txn_init(b) != 0 || apart_init(b) != 0)
+        !b->commit.progress || !b->outlets.all || txn_init(b) != 0)
         return ERR_NO_MEMORY;
     list_init(&b->pools.parcels_free);
     list_init(&b->pools.dead_letters_free);
@@ -69,7 +68,6 @@ static void deallocate(struct bridge *b)
     wheel_deinit(&b->wheel);
     free(b->outlets.all);
     txn_deinit(b);
-    apart_deinit(b);
     free(b->commit.progress);
     free(b->queues);
     free(b->lanes);
@@ -153,7 +151,7 @@ int bridge_queues_per_lane(const struct bridge *b)
 
 static void check_parcels(const struct bridge *b)
 {
-    size_t in_flight = 0, revoked = 0, parked = 0, waiting = 0, apart = 0, held = 0;
+    size_t in_flight = 0, revoked = 0, parked = 0, waiting = 0;
     int64_t bytes = 0, entries = 0, unacked_bytes = 0;
     for (int lane = 0; lane < b->config.lanes; lane++)
         entries -= b->lanes[lane].cancels.entries_out;
@@ -163,8 +161,6 @@ static void check_parcels(const struct bridge *b)
             continue;
         entries += p->entry_kind == ENTRY_CANCEL || p->entry_kind == ENTRY_REPLACE;
         in_flight += p->state == PARCEL_IN_FLIGHT;
-        apart += p->state == PARCEL_IN_FLIGHT && p->apart && p->ownership == OWNED;
-        held += p->state == PARCEL_HELD;
         waiting += p->state == PARCEL_WAITING;
         parked += p->state == PARCEL_PARKED;
         revoked += p->ownership != OWNED;
@@ -180,7 +176,6 @@ static void check_parcels(const struct bridge *b)
                !window_is_done(&p->queue->window, p->offset));
     }
     assert(in_flight == b->in_flight && revoked == b->revoked && parked == b->targets.parked);
-    assert(apart == b->apart.in_flight && apart + held <= b->apart.n);
     for (int i = 0; i < b->config.lanes * outlets_per_lane(b); i++)
         unacked_bytes -= b->outlets.all[i].unacked_bytes;
     assert(unacked_bytes == 0);

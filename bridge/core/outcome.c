@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Outcomes: decides what happens to a record after its report, and to the lanes after an abort. */
 #include "bridge/core/outcome.h"
-#include "bridge/core/apart.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/cancel.h"
 #include "bridge/core/cluster.h"
@@ -213,9 +212,8 @@ static void fail_transaction(struct bridge *b, struct parcel *p, struct target *
    in the same transaction. Its state is looked up before the remaining producer sends to it. */
 static void doubt_unanswered(struct bridge *b, const struct parcel *p, enum report report)
 {
-    bool *timed_out = p->apart ? &b->apart.timed_out : &b->txn.timed_out;
-    *timed_out |= report == REPORT_TIMED_OUT && p->ownership == OWNED;
-    bool taken_along = report == REPORT_NOT_SENT && *timed_out && p->ownership == OWNED;
+    b->txn.timed_out |= report == REPORT_TIMED_OUT && p->ownership == OWNED;
+    bool taken_along = report == REPORT_NOT_SENT && b->txn.timed_out && p->ownership == OWNED;
     if (!b->config.exactly_once || (report != REPORT_TIMED_OUT && !taken_along))
         return;
     if (p->kind == FORWARD_TARGET)
@@ -224,34 +222,10 @@ static void doubt_unanswered(struct bridge *b, const struct parcel *p, enum repo
         outlet_doubt(b, p);
 }
 
-/* A record of the transaction apart. If nothing was acknowledged since it was sent, Kafka was away,
-   and no target is to blame. A failure whose cause is not known shows again in a shared
-   transaction, which finds the cause. */
-static void reported_apart(struct bridge *b, struct parcel *p, enum report report, const char *why)
-{
-    struct target *target = p->target;
-    bool away = report == REPORT_TIMED_OUT && b->cluster.acked_mono_ms <= p->since_mono_ms;
-    doubt_unanswered(b, p, report);
-    target_reported(b, target, p, &(struct answer){away ? REPORT_NOT_SENT : report, false, why});
-    if (p->ownership != OWNED) {
-        parcel_forget(b, p);
-        return;
-    }
-    if (report == REPORT_OK) {
-        cluster_answered(b);
-        count_delivery(b, p, target);
-    }
-    apart_reported(b, p, report == REPORT_OK);
-}
-
 void bridge_reported(struct bridge *b, struct parcel *p, enum report report, const char *why)
 {
     assert(p->state == PARCEL_IN_FLIGHT);
     b->in_flight--;
-    if (p->apart) {
-        reported_apart(b, p, report, why);
-        return;
-    }
     bool away = report == REPORT_TIMED_OUT && kafka_was_away(b, p);
     doubt_unanswered(b, p, report);
     if (away && b->txn.single != p) /* a single record still counts against its target */
@@ -314,7 +288,6 @@ void outcome_lane_lost(struct bridge *b)
 {
     if (b->config.exactly_once && (b->txn.n > 0 || txn_is_out(b))) /* a broken one is empty */
         give_up(b, false);
-    apart_break(b);
 }
 
 static void fail_single(struct bridge *b, enum abort_cause cause, const char *why)
@@ -335,8 +308,6 @@ void bridge_aborted(struct bridge *b, enum abort_cause cause, const char *why)
         return;
     bridge_notice(b,
                   (struct notice){.kind = NOTICE_ABORTED, .count = (int64_t)t->n, .reason = why});
-    if (t->is_apart)
-        apart_turn_failed(b);
     bool alone = t->failed_parcel != NULL && !t->event_failed;
     b->txn.single_failed |= alone;
     if (alone)
@@ -366,7 +337,6 @@ void bridge_restarted(struct bridge *b)
 bool outcome_break(struct bridge *b, const char *why)
 {
     bool sends = txn_in_flight(b) > 0 || b->txn.failed_parcel != NULL;
-    apart_break(b); /* it has sent no offsets, so its records may be read again at once */
     if (!b->config.exactly_once || !sends)
         return false;
     b->txn.failed_parcel = NULL; /* forgotten with all other records */
@@ -382,10 +352,6 @@ void outcome_watch_silence(struct bridge *b)
 {
     static const char why[] = "a target acknowledged nothing for three seconds";
     struct txn *t = &b->txn;
-    if (apart_is_silent(b)) {
-        targets_apart_are_silent(b, why);
-        apart_fail(b);
-    }
     if (t->state != TXN_ENDING || t->failed || silent_ms(b) < TXN_LISTEN_MS)
         return;
     if (b->now.mono_ms - t->listened_mono_ms >= TXN_LISTEN_MS) {

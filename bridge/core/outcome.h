@@ -5,7 +5,7 @@
 #define DELAYBRIDGE_BRIDGE_CORE_OUTCOME_H
 
 #include "bridge/core/state.h"
-/* Exactly-once: marks a target as down that delays the shared transaction for too long. */
+/* Exactly-once: marks a target as down that delays the transaction for too long. */
 void outcome_watch_silence(struct bridge *b);
 /* Exactly-once: gives up the open transaction before a lane is lost. */
 void outcome_lane_lost(struct bridge *b);

@@ -62,7 +62,6 @@ void parcel_detach(struct bridge *b, struct parcel *p)
         break;
     case PARCEL_FREE: /* in no list: new, or reported */
     case PARCEL_IN_FLIGHT:
-    case PARCEL_HELD:
         break;
     }
 }
@@ -187,23 +186,21 @@ static void count_hop(struct bridge *b)
 
 /* The outcome of a dead letter is committed before another record can break a transaction, so dead
    letters precede all hops. */
-static void join_hops(struct bridge *b, struct parcel *p, bool first)
+static void join_hops(struct bridge *b, struct parcel *p)
 {
     struct list *hops = &b->ready[READY_HOPS];
     count_hop(b);
-    if (!first && p->dead_letter == NULL) {
+    if (p->dead_letter == NULL) {
         list_append(hops, &p->link);
         return;
     }
-    struct link *before = first ? NULL : b->front_end;
-    list_insert_before(before != NULL ? before->next : hops->head.next, &p->link);
-    if (before == b->front_end)
-        b->front_end = &p->link;
+    list_insert_before(b->front_end != NULL ? b->front_end->next : hops->head.next, &p->link);
+    b->front_end = &p->link;
 }
 
 /* An entry is sent with deliveries, because the sender of its cancel waits for it. So are events.
  */
-static void make_ready(struct bridge *b, struct parcel *p, bool first)
+void parcel_ready(struct bridge *b, struct parcel *p)
 {
     bool urgent = p->entry_kind != ENTRY_NONE || p->settled || p->tells_first;
     int64_t remaining_ms = urgent ? 0 : p->until_wall_ms - b->now.wall_ms;
@@ -222,27 +219,9 @@ static void make_ready(struct bridge *b, struct parcel *p, bool first)
     if (cancel_table_is_used(b, p) && !p->hashed)
         cancel_table_hash(b, p);
     if (hop)
-        join_hops(b, p, first);
-    else if (first)
-        list_prepend(&b->ready[READY_DELIVERIES], &p->link);
+        join_hops(b, p);
     else
         list_append(&b->ready[READY_DELIVERIES], &p->link);
-}
-
-void parcel_ready(struct bridge *b, struct parcel *p)
-{
-    make_ready(b, p, false);
-}
-
-void parcel_ready_first(struct bridge *b, struct parcel *p)
-{
-    make_ready(b, p, true);
-}
-
-void parcel_ready_all_first(struct bridge *b, struct list *list)
-{
-    for (struct link *l; (l = list_last(list)) != NULL;)
-        make_ready(b, list_item(l, struct parcel, link), true);
 }
 
 size_t lanes_owned(const struct bridge *b)

@@ -27,10 +27,6 @@ void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_wall_ms); /* in 
 /* Moves it to the ready parcels, or to the wheel if it is not due. Dead letters precede hops, and
    keep their order. */
 void parcel_ready(struct bridge *b, struct parcel *p);
-/* Does the same, before all that are ready. */
-void parcel_ready_first(struct bridge *b, struct parcel *p);
-/* Does the same for all parcels of a list, in their order. */
-void parcel_ready_all_first(struct bridge *b, struct list *list);
 void parcel_detach(struct bridge *b, struct parcel *p); /* from its list */
 size_t lanes_owned(const struct bridge *b);             /* at least 1 */
 /* Returns a lane's share of the quarter of the budget that lanes in trouble may use. */

@@ -99,9 +99,6 @@ struct forward {
     /* FORWARD_TARGET, FORWARD_DEAD: the record has a batch to itself, because it may not fit. With
        exactly-once it is also the only record of its transaction, except for its events. */
     bool alone;
-    /* FORWARD_TARGET, exactly-once: the record is in the transaction apart, which is open next to
-       the shared one. */
-    bool apart;
 };
 
 /* The outcome of one forwarded record. */
@@ -153,8 +150,8 @@ enum notice_kind {
     NOTICE_STALLED_TURN,    /* span_ms: since the last turn; the next commit must succeed first */
     NOTICE_TARGET_DOWN,     /* target, error, reason, span_ms: not tried for this long */
     NOTICE_TARGET_UP,       /* target */
-    NOTICE_TARGET_APART,    /* target, span_ms: its acknowledgements take this long */
-    NOTICE_TARGET_SHARES,   /* target: no longer apart */
+    NOTICE_TARGET_SLOW,     /* target, span_ms: its acknowledgements take this long */
+    NOTICE_TARGET_FAST,     /* target: it is no longer slow */
     NOTICE_ABORTED,         /* count, reason: the records of a transaction are read again */
     NOTICE_FORWARD_FAILED,  /* queue, offset, to_slot, reason: a hop or dead letter; sent again */
     NOTICE_DEAD_LETTERED,   /* queue, offset, key, target, code, reason */
@@ -284,8 +281,8 @@ struct port {
        or later. */
     void (*commit)(void *ctx, uint64_t seq, const struct progress *progress, size_t n);
     /* Exactly-once: the transaction contains this progress (n may be 0) and every record that was
-       forwarded in it, acknowledged or not. The port may send the progress to the brokers. Before
-       finish, only records of the transaction apart are forwarded. */
+       forwarded in it, acknowledged or not. The port may send the progress to the brokers. No
+       record is forwarded before finish. */
     void (*announce)(void *ctx, const struct progress *progress, size_t n);
     /* Exactly-once: every record was acknowledged. Commits records and progress together, or
        neither. bridge_committed(seq, true) or bridge_aborted follows. */
@@ -299,16 +296,6 @@ struct port {
        committed offsets that no open transaction can change. A rebalance meanwhile may revoke
        them. */
     void (*abort)(void *ctx, bool reread);
-    /* Exactly-once: returns whether a transaction apart is open or could begin at once. Starts its
-       producer if it was never needed. */
-    bool (*apart_ready)(void *ctx);
-    /* Exactly-once: all records of the transaction apart were acknowledged, and no shared one is
-       open. The next calls of announce, finish and abort are about it, until its outcome. Returns
-       false, and changes nothing, if a shared transaction must be committed or aborted first. */
-    bool (*enter_apart)(void *ctx) must_check;
-    /* Exactly-once: gives up the transaction apart, which was not entered and so never commits.
-       Missing reports still arrive. Then bridge_apart_restarted follows, never in this call. */
-    void (*abort_apart)(void *ctx);
     /* Exactly-once: returns whether a spare producer could begin a transaction at once after an
        abort. */
     bool (*spare)(void *ctx);

@@ -78,15 +78,7 @@ enum {
     HEADER_OVERHEAD = 96   /* of a header: 24 in a record, 72 in the client while in flight */
 };
 
-/* HELD: acknowledged in the transaction apart, which is not committed yet. It is in no list. */
-enum parcel_state {
-    PARCEL_FREE,
-    PARCEL_WAITING,
-    PARCEL_READY,
-    PARCEL_PARKED,
-    PARCEL_IN_FLIGHT,
-    PARCEL_HELD
-};
+enum parcel_state { PARCEL_FREE, PARCEL_WAITING, PARCEL_READY, PARCEL_PARKED, PARCEL_IN_FLIGHT };
 
 struct dead_letter {
     struct link link; /* in pools.dead_letters_free */
@@ -142,7 +134,6 @@ struct parcel {
     bool without_level; /* too large for its level */
     bool alone;         /* gets a batch to itself: it, or its batch, was too large */
     bool too_large;     /* for its target: it was alone in its batch */
-    bool apart;         /* IN_FLIGHT or HELD: in the transaction of slow targets (apart.h) */
 };
 
 _Static_assert(sizeof(struct parcel) + IN_FLIGHT_OVERHEAD <= PARCEL_OVERHEAD,
@@ -329,7 +320,7 @@ struct bridge {
     struct queue *queues; /* by queue_id.index */
     struct wheel wheel;   /* WAITING parcels */
     struct list ready[READY_N];
-    struct link *front_end; /* the last hop that precedes all later ones (parcel.h). NULL: none */
+    struct link *front_end;     /* the last dead letter among the hops. NULL: none */
     int64_t hops_since_mono_ms; /* the first of the hops became ready */
     size_t hops_since_n;        /* as many became ready since then */
     size_t in_flight;           /* parcels */
@@ -342,7 +333,6 @@ struct bridge {
     struct cluster cluster;
     struct commit commit;
     struct txn txn;
-    struct apart apart;
     struct notes notes;
     struct bulk bulk;
     struct cancel_state cancels;

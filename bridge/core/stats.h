@@ -90,7 +90,7 @@ struct target_stats {
     struct counter pause;            /* gauge: enum control_share of the pauses in force */
     struct counter topics;           /* gauge: its topics that the worker knows */
     struct counter failing;          /* gauge: those whose last delivery failed */
-    struct counter slow;             /* gauge: exactly-once: those that are served apart */
+    struct counter slow;             /* gauge: exactly-once: those that delay others */
     struct spans lateness;           /* of deliveries, as in struct slot_stats */
     struct counter failures[DELIVERY_ERRORS + 1]; /* by enum delivery_error */
     struct counter dead[CODE_N];                  /* acknowledged by the dead-letter topic */
@@ -121,9 +121,9 @@ enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retir
     X(stall_recoveries, ADD) /* silent queues that were read again */                              \
     X(commits, ADD)          /* that succeeded */                                                  \
     X(commits_failed, ADD)                                                                         \
-    X(aborts, ADD)        /* exactly-once: aborted transactions */                                 \
-    X(targets_apart, ADD) /* gauge: exactly-once: slow targets with a separate transaction */      \
-    X(throttled_ms, ADD)  /* total time for which a broker's quota stopped requests */             \
+    X(aborts, ADD)       /* exactly-once: aborted transactions */                                  \
+    X(targets_slow, ADD) /* gauge: exactly-once: targets that delay others (slowness.h) */         \
+    X(throttled_ms, ADD) /* total time for which a broker's quota stopped requests */              \
     X(rebalances, ADD)                                                                             \
     X(cancels, ADD)                   /* cancels that were acknowledged by the topic of cancels */ \
     X(replaces, ADD)                  /* the same of replaces */                                   \

@@ -3,9 +3,9 @@
    flight to it are limited, and a target that is down is not tried. If it stays silent for a
    second, its parked records return to a level. */
 #include "bridge/core/target.h"
-#include "bridge/core/apart.h"
 #include "bridge/core/cluster.h"
 #include "bridge/core/parcel.h"
+#include "bridge/core/slowness.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target_limits.h"
 #include "bridge/core/target_table.h"
@@ -118,7 +118,7 @@ static bool has_room(const struct bridge *b, const struct target *t)
 static bool must_wait(const struct bridge *b, const struct target *t)
 {
     return t->stalls > 0 && t->state != TARGET_UP &&
-           b->now.mono_ms - b->cluster.stall_mono_ms < STALL_APART_MS;
+           b->now.mono_ms - b->cluster.stall_mono_ms < STALL_GAP_MS;
 }
 
 /* Exactly-once: brokers cannot end a transaction that has a partition without a leader, so its
@@ -184,10 +184,8 @@ void target_sent(struct bridge *b, struct target *t, struct parcel *p)
     if (t->in_flight == 0)
         t->answered_mono_ms = b->now.mono_ms;
     t->in_flight++;
-    bool shares = txn_binds_topics(b) && !p->apart;
-    t->in_transaction |= shares;
-    b->targets.in_transaction |= shares;
-    t->keyless_in_transaction |= shares && p->keyless;
+    t->in_transaction = b->targets.in_transaction = txn_binds_topics(b);
+    t->keyless_in_transaction |= t->in_transaction && p->keyless;
     t->in_flight_bytes += (size_t)record_memory(p->record, 0);
     p->target = t;
 }
@@ -259,15 +257,6 @@ bool targets_take_down_silent(struct bridge *b, const char *why)
     return true;
 }
 
-void targets_apart_are_silent(struct bridge *b, const char *why)
-{
-    for (size_t i = 0; i < b->targets.n; i++) {
-        struct target *t = &b->targets.all[i];
-        if (t->is_apart && t->in_flight > 0)
-            stalled(b, t, why);
-    }
-}
-
 /* One of these targets broke the transaction, so each of them is tried alone. */
 void targets_suspect(struct bridge *b, const char *why)
 {
@@ -295,12 +284,6 @@ static void unpark(struct bridge *b, struct target *t, size_t n)
         parcel_ready(b, list_item(l, struct parcel, link));
 }
 
-/* Returns whether another record of the same transaction has failed. */
-static bool is_in_failed_transaction(const struct bridge *b, const struct parcel *p)
-{
-    return p->apart ? b->apart.failed : b->txn.failed;
-}
-
 /* Returns whether a success ends the doubt about its target. It may be a record of another
    partition than the one that timed out. */
 static bool ends_doubt(const struct target *t, const struct parcel *p, bool others_failed)
@@ -311,14 +294,14 @@ static bool ends_doubt(const struct target *t, const struct parcel *p, bool othe
 void target_reported(struct bridge *b, struct target *t, struct parcel *p,
                      const struct answer *answer)
 {
-    bool others_failed = is_in_failed_transaction(b, p);
+    bool others_failed = b->txn.failed;
     p->target = NULL;
     t->in_flight--;
     t->in_flight_bytes -= (size_t)record_memory(p->record, 0);
     t->answered_mono_ms = b->now.mono_ms;
     switch (answer->report) {
     case REPORT_OK:
-        apart_learn(b, t, b->now.mono_ms - p->since_mono_ms);
+        slowness_learn(b, t, b->now.mono_ms - p->since_mono_ms);
         t->took_mono_ms = b->now.mono_ms;
         if (t->doubted && !ends_doubt(t, p, others_failed))
             break;
@@ -356,8 +339,7 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
     case REPORT_NOT_SENT:
         break;
     }
-    if (!list_is_empty(&t->parked) && !apart_keeps_parked(t) &&
-        (t->state != TARGET_UP || has_room(b, t)))
+    if (!list_is_empty(&t->parked) && (t->state != TARGET_UP || has_room(b, t)))
         unpark(b, t, t->state == TARGET_DOWN ? SIZE_MAX : 64);
 }
 
@@ -393,11 +375,7 @@ void targets_serve(struct bridge *b)
         struct target *t = &b->targets.all[(first + i) % b->targets.n];
         if (list_is_empty(&t->parked) || is_unknown(b, t))
             continue;
-        if (apart_delays(b, t))
-            continue;
-        if (t->in_flight == 0 && apart_keeps_parked(t)) {
-            parcel_ready_all_first(b, &t->parked);
-        } else if (t->in_flight == 0) {
+        if (t->in_flight == 0) {
             unpark(b, t, SIZE_MAX);
         } else if (is_silent(b, t)) {
             fail(t, DELIVERY_TIMED_OUT, "nothing was acknowledged for a second");

@@ -52,8 +52,6 @@ void targets_listen(struct bridge *b);
 /* Marks the silent ones as down, and returns true. Returns false, and changes nothing, if a topic
    of ours is silent too. */
 bool targets_take_down_silent(struct bridge *b, const char *why);
-/* Marks those as down that have records in flight in the transaction apart. */
-void targets_apart_are_silent(struct bridge *b, const char *why);
 void targets_suspect(struct bridge *b, const char *why); /* each is tried alone */
 void targets_forget_transaction(struct bridge *b);
 

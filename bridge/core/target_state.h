@@ -11,7 +11,7 @@ enum {
     DOWN_MS = 5000, /* a target that failed is not tried for this time */
     STALLS_MAX = 4, /* stalls that count; each after the first doubles DOWN_MS */
     STALLS_FORGOTTEN_MS = DOWN_MS << STALLS_MAX, /* without a stall for so long, the count is 0 */
-    STALL_APART_MS = 10000,  /* exactly-once: least time between stalls that stop all targets */
+    STALL_GAP_MS = 10000,    /* exactly-once: least time between stalls that stop all targets */
     MISSING_MS = 2000,       /* a missing target is not looked up for this time */
     LOOK_UP_AGAIN_MS = 2000, /* after a look-up without an answer */
     PARK_MS = 1000,          /* longest time of a record behind an unavailable target */
@@ -34,10 +34,8 @@ struct target {
     bool doubted;        /* exactly-once: probed before others share a transaction with it */
     bool failed;         /* since the last success */
     bool costs_attempt;  /* DOWN: a record that is not tried uses up an attempt */
-    bool in_transaction; /* the open transaction, or that of slow targets in its turn, has records
-                            to it */
-    bool is_slow;        /* served apart from others (apart.h) */
-    bool is_apart;       /* the transaction apart has records to it */
+    bool in_transaction; /* the open transaction has records to it */
+    bool is_slow;        /* exactly-once: it delays the other targets (slowness.h) */
     uint8_t label;       /* index in stats.targets */
     struct list parked;  /* parcels */
     size_t in_flight, in_flight_bytes;
@@ -80,6 +78,7 @@ struct target_table {
     struct target *looking_up; /* its look-up is pending; NULL: none is */
     bool lookup_awaited;       /* a record waits for the pending look-up */
     bool in_transaction;       /* the open transaction has records to some of them */
+    int64_t slowness_mono_ms;  /* exactly-once: they were last judged (slowness.h) */
 };
 
 #endif

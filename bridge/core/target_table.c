@@ -44,8 +44,8 @@ static struct target *claim_slot(struct bridge *b)
     for (int tries = 0; tries < 2 * TARGETS_MAX; tries++) {
         struct target *t = &b->targets.all[b->targets.hand];
         b->targets.hand = (b->targets.hand + 1) % TARGETS_MAX;
-        if (t->in_flight > 0 || t->is_apart || !list_is_empty(&t->parked) ||
-            t == b->targets.looking_up || (t->took_mono_ms > 0 && tries < TARGETS_MAX))
+        if (t->in_flight > 0 || !list_is_empty(&t->parked) || t == b->targets.looking_up ||
+            (t->took_mono_ms > 0 && tries < TARGETS_MAX))
             continue;
         b->port.forget(b->port.ctx, &t->id);
         list_remove(&t->link);

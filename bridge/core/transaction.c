@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The open transaction: which records it accepts, and when it ends. */
 #include "bridge/core/transaction.h"
-#include "bridge/core/apart.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/state.h"
 
@@ -105,8 +104,6 @@ bool txn_takes(struct bridge *b, bool alone)
         return true;
     if (t->state != TXN_OPEN || t->failed || t->single != NULL || is_full(b))
         return false;
-    if (t->n == 0 && apart_wants_turn(b))
-        return false;
     t->close_requested |= alone && t->n > 0;
     return !t->close_requested;
 }
@@ -191,7 +188,7 @@ bool txn_is_over(const struct bridge *b)
 
 size_t txn_in_flight(const struct bridge *b)
 {
-    return b->in_flight - b->revoked - b->apart.in_flight;
+    return b->in_flight - b->revoked;
 }
 
 bool txn_is_out(const struct bridge *b)

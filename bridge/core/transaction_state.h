@@ -50,7 +50,6 @@ struct txn {
     bool failed;               /* a record failed, so it cannot be committed */
     bool reason_known;         /* the record or target at fault is known */
     bool event_failed;         /* an event failed, so neither is at fault */
-    bool is_apart;             /* COMMITTING: it is the transaction of slow targets */
 
     /* The failure. */
     struct parcel *failed_parcel; /* single, if it failed */
@@ -65,24 +64,6 @@ struct txn {
     bool single_failed; /* a single record failed since the last commit */
     uint32_t *taken;    /* indexes of the parcels of the transaction. Those that were reported may
                            carry other records by now. */
-};
-
-/* Exactly-once: the transaction of slow targets (apart.h). */
-enum apart_state { APART_OPEN, APART_CLOSED, APART_BROKEN };
-
-struct apart {
-    enum apart_state state;
-    size_t n, bytes;          /* its records */
-    size_t in_flight;         /* those of them without a report, OWNED */
-    int64_t since_mono_ms;    /* first record */
-    int64_t answered_mono_ms; /* last report, or the first record */
-    bool failed;              /* a record failed: its targets share transactions for a while */
-    bool timed_out;           /* a record timed out */
-    bool waits;               /* it was refused the turn: until the next commit, or its failure */
-    int64_t again_mono_ms;    /* the port refused a record: not before this */
-    int refused;              /* how often, in a row */
-    int64_t judged_mono_ms;   /* targets were last judged */
-    uint32_t *taken;          /* indexes of its parcels */
 };
 
 /* Facts about a record (notes.h), as in struct parcel. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One turn: the clock, due records, reports, queues and progress, in this order. */
 #include "bridge/core/admission.h"
-#include "bridge/core/apart.h"
 #include "bridge/core/bridge.h"
 #include "bridge/core/bulk.h"
 #include "bridge/core/cancel_table.h"
@@ -14,6 +13,7 @@
 #include "bridge/core/progress.h"
 #include "bridge/core/restore.h"
 #include "bridge/core/seal.h"
+#include "bridge/core/slowness.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target.h"
 #include "bridge/core/transaction.h"
@@ -100,7 +100,7 @@ int64_t bridge_turn(struct bridge *b, struct now now)
         b->port.reports(b->port.ctx);
         if (txn_binds_topics(b)) /* the transaction cannot end without its events */
             forward_settle(b);
-        apart_serve(b);
+        slowness_serve(b);
         commit_prove_ownership(b);
         outcome_watch_silence(b);
         return BRIDGE_WAIT_MAX_MS;
@@ -117,7 +117,7 @@ int64_t bridge_turn(struct bridge *b, struct now now)
     seal_serve(b);
     unmatched_serve(b);
     cancel_table_serve(b);
-    apart_serve(b);
+    slowness_serve(b);
     commit_serve(b);
     outcome_watch_silence(b);
     progress_trim(b);
@@ -138,7 +138,7 @@ size_t bridge_settle(struct bridge *b, struct now now)
     b->port.reports(b->port.ctx);
     bool owes = forward_settle(b);
     bool is_out = commit_settle(b);
-    return b->in_flight - b->revoked + is_out + owes + apart_is_owed(b);
+    return b->in_flight - b->revoked + is_out + owes;
 }
 
 void bridge_wake(struct bridge *b, struct queue_id id)

@@ -187,9 +187,8 @@ static const struct metric METRICS[] = {
     {"delaybridge_transactions_total", "counter", "result",
      "Transactions by result. With exactly-once only.", metrics_write_transactions, 0},
     {"delaybridge_slow_targets", "gauge", "",
-     "Targets that acknowledge clearly slower than others, so that their records have separate "
-     "transactions. With exactly-once only.",
-     STATS(targets_apart)},
+     "Targets that acknowledge clearly slower than others and delay them. With exactly-once only.",
+     STATS(targets_slow)},
     {"delaybridge_ready", "gauge", "", "1 if /readyz answers 200, else 0.", metrics_write_ready, 0},
     {"delaybridge_config_hash", "gauge", "",
      "Hash of targets, default_target, levels, delivery, compat and retry, which must be equal on "

@@ -43,6 +43,7 @@ static const char *topic_written(const struct notices *to, int slot)
     X(RECORDS, F_INT("records", n->count))                                            \
     X(CANCELS, F_INT("cancels", n->count))                                            \
     X(TOOK, F_MS("took_ms", n->span_ms))                                              \
+    X(ACK, F_MS("ack_ms", n->span_ms))                                                \
     X(STALLED, F_MS("stalled_ms", n->span_ms))                                        \
     X(STEP, F_MS("step_ms", n->span_ms))                                              \
     X(WAITED, F_MS("waited_ms", n->span_ms))                                          \
@@ -90,9 +91,10 @@ static const struct sentence sentences[NOTICE_KINDS] = {
     [NOTICE_TARGET_DOWN] = {LOG_WARN, TARGET | ERROR | REASON | REDELIVERY_IN,
                             "target unavailable, deliveries deferred"},
     [NOTICE_TARGET_UP] = {LOG_INFO, TARGET, "target available again, deliveries continue"},
-    [NOTICE_TARGET_APART] = {LOG_INFO, TARGET | TOOK,
-                             "target acknowledges slowly, its records have separate transactions"},
-    [NOTICE_TARGET_SHARES] = {LOG_INFO, TARGET, "target shares transactions with others again"},
+    [NOTICE_TARGET_SLOW] = {LOG_WARN, TARGET | ACK,
+                            "a target acknowledges slowly and delays the other targets of this "
+                            "bridge: give it its own configuration and schedule topic"},
+    [NOTICE_TARGET_FAST] = {LOG_INFO, TARGET, "a target acknowledges as fast as others again"},
     [NOTICE_ABORTED] = {LOG_WARN, REASON | RECORDS,
                         "transaction aborted, reading its records again"},
     [NOTICE_FORWARD_FAILED] = {LOG_ERROR, TO | SOURCE | REASON,

@@ -51,11 +51,6 @@ static void on_leaders_doubted(void *ctx)
     bridge_leaders_doubted(((struct worker *)ctx)->bridge);
 }
 
-static void on_apart_restarted(void *ctx)
-{
-    bridge_apart_restarted(((struct worker *)ctx)->bridge);
-}
-
 static void on_landed(void *ctx, const struct parcel *parcel, struct queue_id level, int64_t offset)
 {
     struct worker *w = ctx;
@@ -347,13 +342,11 @@ struct producer_config worker_producer_config(struct worker *w)
                                     .trimmed = on_trimmed,
                                     .transactional_id =
                                         w->config.config->exactly_once ? w->transactional_id : NULL,
-                                    .id_lasts = !w->transient,
                                     .committed = on_transaction_committed,
                                     .offsets_refused = on_offsets_refused,
                                     .aborted = on_transaction_aborted,
                                     .restarted = on_restarted,
                                     .leaders_doubted = on_leaders_doubted,
-                                    .apart_restarted = on_apart_restarted,
                                     .ctx = w};
 }
 

@@ -87,23 +87,6 @@ static void port_abort(void *ctx, bool reread)
     producer_abort(w->producer);
 }
 
-static bool port_apart_ready(void *ctx)
-{
-    return producer_apart_is_ready(((struct worker *)ctx)->producer);
-}
-
-static bool port_enter_apart(void *ctx)
-{
-    return producer_enter_apart(((struct worker *)ctx)->producer);
-}
-
-static void port_abort_apart(void *ctx)
-{
-    struct worker *w = ctx;
-    if (w->producer != NULL)
-        producer_abort_apart(w->producer);
-}
-
 static bool port_spare(void *ctx)
 {
     return producer_has_spare(((struct worker *)ctx)->producer);
@@ -207,9 +190,6 @@ struct port worker_port(struct worker *w)
                          .finish = port_finish,
                          .abort = port_abort,
                          .spare = port_spare,
-                         .apart_ready = port_apart_ready,
-                         .enter_apart = port_enter_apart,
-                         .abort_apart = port_abort_apart,
                          .trim = port_trim,
                          .query_ends = port_query_ends,
                          .load = port_load,

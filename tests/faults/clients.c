@@ -43,8 +43,7 @@ static enum client_kind kind_of(const rd_kafka_conf_t *conf)
         return KINDS;
     if (is_set(conf, "transactional.id", ":2"))
         return KIND_SECOND;
-    if (is_set(conf, "transactional.id", ":3") || is_set(conf, "transactional.id", ":4") ||
-        is_set(conf, "transactional.id", ":5"))
+    if (is_set(conf, "transactional.id", ":3") || is_set(conf, "transactional.id", ":4"))
         return KINDS; /* they are started only while brokers hold the first two */
     if (is_set(conf, "transactional.id", ""))
         return KIND_FIRST;

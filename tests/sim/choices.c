@@ -254,7 +254,6 @@ static void choose_slow(struct world *w, int64_t faults_ms)
     if (w->without_cancels || !w->setup.exactly_once || w->setup.is_calm || !rng_chance(rng, 5000))
         return;
     w->targets[TARGET_A].ack_ms = rng_between(rng, 100, 2000);
-    w->knobs.refuse_apart = choose_chance(rng, 5000);
     int64_t from_ms = rng_between(rng, 0, faults_ms), every_ms = rng_between(rng, 20, 400);
     int n = rng_int(rng, 20, w->setup.memory_bytes < 4 << 20 ? 30 : 200);
     for (int i = 0; i < n && from_ms + i * every_ms < faults_ms; i++)

@@ -69,10 +69,6 @@ static void answered(struct world *w, struct process *p, void *arg, int64_t n)
     }
     if (c->producer != NULL && !c->producer->given_up)
         producer_begins_again(c->producer);
-    if (ok && c->producer != NULL && c->producer == p->producer && !c->producer->given_up) {
-        process_leave_apart(p);
-        p->apart_waits = false;
-    }
     process_before(p);
     bridge_committed(p->bridge, c->seq, ok);
     if (process_after(p))

@@ -63,11 +63,6 @@ static void restart_later(struct world *w, int id)
    from the answer to the end of its transaction. */
 static void fence(struct process *p)
 {
-    bool slow = p->apart != NULL && p->apart->attempts != NULL;
-    if (slow && rng_chance(&p->world->retry_rng, 5000)) {
-        coordinator_fence(p->apart);
-        return;
-    }
     coordinator_fence(p->producer);
     if (!p->restarting && p->commit_answered == p->commit_sent && rng_chance(&p->world->rng, 5000))
         producer_break(p->producer);

@@ -130,8 +130,6 @@ void field_forward(struct line *line, const struct process *p, const struct forw
         break;
     }
     line_number(line, "alone", f->alone);
-    if (f->apart)
-        line_number(line, "apart", f->apart);
     field_hash(line, "key", f->record->key);
     put_value(line, f);
 }

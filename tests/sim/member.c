@@ -339,7 +339,9 @@ static void leave(struct process *p)
 {
     struct world *w = p->world;
     trace(w, p, "ends");
-    process_producers_died(p, true);
+    producer_died(p->producer);
+    if (w->setup.exactly_once && rng_chance(&w->rng, 5000))
+        coordinator_fence(p->producer); /* it could tell the coordinator */
     process_free(p);
     w->known_life[p->id] = NO_LIFE;
     w->regrouping = false; /* the next round takes place without it */

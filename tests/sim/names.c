@@ -79,10 +79,10 @@ const char *names_notice(enum notice_kind kind)
         return "target_shut";
     case NOTICE_TARGET_UP:
         return "target_open";
-    case NOTICE_TARGET_APART:
-        return "target_apart";
-    case NOTICE_TARGET_SHARES:
-        return "target_shares";
+    case NOTICE_TARGET_SLOW:
+        return "target_slow";
+    case NOTICE_TARGET_FAST:
+        return "target_fast";
     case NOTICE_ABORTED:
         return "aborted";
     case NOTICE_FORWARD_FAILED:

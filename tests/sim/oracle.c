@@ -392,9 +392,6 @@ void oracle_told(struct process *p, struct attempt *a, struct queue_id from,
         a->told_epoch = -1;
     if (beyond_the_window(a, lane->epoch, p->world->broker.committed[topic][from.lane]))
         a->told_epoch = -1;
-    a->apart_epoch = a->told_epoch;
-    if (a->apart) /* it is not progress yet */
-        a->told_epoch = -1;
     if (request == NULL || kind != FORWARD_TARGET)
         return;
     bool unfit = report == REPORT_UNFIT && target_of(p->world, request)->mood == TARGET_UNKEYED;

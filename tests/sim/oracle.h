@@ -102,10 +102,8 @@ struct attempt {
     int64_t offset; /* offset of the record */
     enum attempt_state state;
     uint64_t sent_step;
-    int sent_epoch;  /* epoch of the lane when the record was forwarded */
-    int told_epoch;  /* the same at the report; -1: another process owned the lane */
-    bool apart;      /* its transaction is that of slow targets, and has no turn yet */
-    int apart_epoch; /* meanwhile: told_epoch when it has the turn */
+    int sent_epoch; /* epoch of the lane when the record was forwarded */
+    int told_epoch; /* the same at the report; -1: another process owned the lane */
     uint64_t told_step;
     int64_t told_ms;
 };

@@ -137,7 +137,7 @@ void process_crash(struct process *p)
     trace(w, p, "crashes");
     w->crashes++;
     oracle_process_ends(p);
-    process_producers_died(p, false);
+    producer_died(p->producer);
     process_free(p);
     member_gone(p, rng_chance(&w->rng, 5000));
 }

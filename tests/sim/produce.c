@@ -322,11 +322,6 @@ static void check_company(struct process *p, const struct forward *forward)
     struct producer *producer = p->producer;
     if (!p->world->setup.exactly_once || forward->kind == FORWARD_EVENT)
         return;
-    if (forward->apart && (forward->alone || forward->kind != FORWARD_TARGET || p->apart->given_up))
-        world_fail(p->world, "p%d forwards %d/%d/%lld apart", p->id, forward->from.slot,
-                   forward->from.lane, (long long)forward->offset);
-    if (forward->apart)
-        return;
     if (producer->solo || (forward->alone && producer->attempts != NULL))
         world_fail(p->world, "p%d forwards %d/%d/%lld next to a record that must be alone", p->id,
                    forward->from.slot, forward->from.lane, (long long)forward->offset);
@@ -340,7 +335,7 @@ static void check_leader(struct process *p, const struct forward *forward, int c
     struct world *w = p->world;
     if (!w->setup.exactly_once)
         return;
-    (forward->apart ? p->apart : p->producer)->takes_part[chain] = true;
+    p->producer->takes_part[chain] = true;
     if (world_is_leaderless(w, chain) && p->timed_out_ms[chain] > w->leaderless_since[chain])
         world_fail(
             w,
@@ -352,15 +347,13 @@ int port_forward(void *ctx, const struct forward *forward)
 {
     struct process *p = ctx;
     struct world *w = p->world;
-    struct producer *producer = forward->apart ? p->apart : p->producer;
-    if (forward->apart && producer == NULL)
-        world_fail(w, "p%d forwards a record apart that its transaction does not announce", p->id);
+    struct producer *producer = p->producer;
     if (!port_enter(p) || rng_chance(&w->rng, w->knobs.full) || producer->torn ||
-        fails(w, FAILURE_FULL) || (forward->apart && w->now_ms < p->apart_ready_ms))
+        fails(w, FAILURE_FULL))
         return ERR_FULL;
-    if (p->restarting && !forward->apart)
+    if (p->restarting)
         world_fail(w, "p%d forwards without a producer", p->id);
-    if (p->announced != NULL && !forward->apart)
+    if (p->announced != NULL)
         world_fail(w, "p%d forwards a record that its transaction does not announce", p->id);
     check_company(p, forward);
     struct log *log = &w->broker.logs[p->topic_of_slot[forward->from.slot]][forward->from.lane];
@@ -408,8 +401,6 @@ int port_forward(void *ctx, const struct forward *forward)
     trace(w, p, "forwards %d/%d/%lld: kind %d slot %d, will be %s", forward->from.slot,
           forward->from.lane, (long long)forward->offset, (int)forward->kind, forward->slot,
           why_text[f->report]);
-    attempt->apart = forward->apart;
-    w->apart_n += forward->apart;
     struct chain *chain = &producer->chains[f->chain];
     attempt->before = producer->attempts;
     producer->attempts = attempt;
@@ -460,6 +451,4 @@ void port_reports(void *ctx)
     }
     if (p->producer->torn && p->producer->unreported == 0)
         process_torn(p);
-    if (!p->dead)
-        process_apart_reported(p);
 }

@@ -1,28 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a producer, and the outcomes of its records in flight. */
 #include "tests/sim/producer.h"
-#include "tests/sim/coordinator.h"
 #include "tests/sim/oracle.h"
 
 enum { SOON_MS = 500 };
 
-static struct producer *make(struct process *p)
+struct producer *producer_new(struct process *p)
 {
     struct producer *producer = arena_take(&p->world->arena, sizeof *producer);
     *producer = (struct producer){.process = p, .life = p->life};
     for (int i = 0; i < CHAINS_N; i++)
         producer->chains[i].end = &producer->chains[i].head;
-    return producer;
-}
-
-struct producer *producer_new(struct process *p)
-{
-    return p->world->named[p->id] = make(p);
-}
-
-struct producer *producer_new_apart(struct process *p)
-{
-    return p->world->named_apart[p->id] = make(p);
+    return p->world->named[p->id] = producer;
 }
 
 void producer_arm(struct producer *producer, int i)
@@ -66,17 +55,10 @@ void producer_tear(struct flight *cause)
     }
 }
 
-static void kick(struct producer *producer)
+void producer_kick(struct producer *producer)
 {
-    for (int i = 0; producer != NULL && i < CHAINS_N; i++)
+    for (int i = 0; i < CHAINS_N; i++)
         producer_arm(producer, i);
-}
-
-void process_kick(struct process *p)
-{
-    kick(p->producer);
-    kick(p->apart);
-    kick(p->shared);
 }
 
 static void drop_all(struct producer *producer)
@@ -108,8 +90,7 @@ void producer_give_up(struct producer *producer)
         a->state = ATTEMPT_LOST;
 }
 
-/* Lets a part of the records in flight to each partition still arrive. */
-static void died(struct producer *producer)
+void producer_died(struct producer *producer)
 {
     struct world *w = producer->process->world;
     producer->died = true;
@@ -121,21 +102,5 @@ static void died(struct producer *producer)
             f->attempt->state = ATTEMPT_LOST;
         }
         producer_arm(producer, i);
-    }
-}
-
-void process_producers_died(struct process *p, bool leaves)
-{
-    struct world *w = p->world;
-    struct producer *const all[] = {p->producer, p->apart, p->shared};
-    for (int i = 0; i < 3; i++) {
-        if (all[i] == NULL ||
-            (all[i] == p->apart && all[i]->transaction == NULL && all[i]->unreported == 0))
-            continue;
-        died(all[i]);
-        for (struct attempt *a = all[i]->attempts; all[i] == p->apart && a != NULL; a = a->before)
-            a->state = ATTEMPT_LOST; /* it is never committed */
-        if (leaves && w->setup.exactly_once && rng_chance(&w->rng, 5000))
-            coordinator_fence(all[i]);
     }
 }

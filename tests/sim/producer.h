@@ -64,9 +64,9 @@ struct producer {
 };
 
 struct producer *producer_new(struct process *process);
-struct producer *producer_new_apart(struct process *process); /* of slow targets */
-void process_kick(struct process *process);                   /* continues after hold_landings */
-void process_producers_died(struct process *process, bool leaves); /* leaves: perhaps fences them */
+/* Lets a part of the records in flight to each partition still arrive. */
+void producer_died(struct producer *producer);
+void producer_kick(struct producer *producer); /* continues after hold_landings */
 
 void producer_arm(struct producer *producer, int i); /* schedules the storing of the first record */
 

@@ -6,7 +6,7 @@
 #include "tests/sim/fields.h"
 #include "tests/sim/names.h"
 
-enum { PORT_CALLS = 28 };
+enum { PORT_CALLS = 25 };
 _Static_assert(sizeof(struct port) == (1 + PORT_CALLS) * sizeof(void *),
                "the recorder has a function for each call");
 
@@ -167,34 +167,6 @@ static void record_abort(void *ctx, bool reread)
     line_number(begin(r, "abort"), "reread", reread);
     end(r);
     r->real.abort(r->real.ctx, reread);
-}
-
-static bool record_apart_ready(void *ctx)
-{
-    const struct recorder *r = ctx;
-    struct line *line = begin(r, "apart_ready");
-    bool ready = r->real.apart_ready(r->real.ctx);
-    line_text(line, ready ? " yes" : " no");
-    end(r);
-    return ready;
-}
-
-static bool record_enter_apart(void *ctx)
-{
-    const struct recorder *r = ctx;
-    struct line *line = begin(r, "enter_apart");
-    bool entered = r->real.enter_apart(r->real.ctx);
-    line_text(line, entered ? " yes" : " no");
-    end(r);
-    return entered;
-}
-
-static void record_abort_apart(void *ctx)
-{
-    const struct recorder *r = ctx;
-    begin(r, "abort_apart");
-    end(r);
-    r->real.abort_apart(r->real.ctx);
 }
 
 static bool record_spare(void *ctx)
@@ -361,9 +333,6 @@ struct port recorder_port(struct process *p, struct port port)
                          .finish = record_finish,
                          .abort = record_abort,
                          .spare = record_spare,
-                         .apart_ready = record_apart_ready,
-                         .enter_apart = record_enter_apart,
-                         .abort_apart = record_abort_apart,
                          .trim = record_trim,
                          .query_ends = record_query_ends,
                          .load = record_load,

@@ -30,23 +30,6 @@ static bool has_fenced(struct world *w, struct process *p, struct producer *old)
     return !coordinator_is_busy(old) && !coordinator_is_held(old);
 }
 
-static void fence_apart(struct world *w, struct process *p, void *arg, int64_t n)
-{
-    (void)n;
-    if (has_fenced(w, p, arg))
-        p->apart_ready_ms = w->now_ms + world_delay(w, w->knobs.restart_ms);
-    else
-        again(p, fence_apart, arg);
-}
-
-/* The next producer of slow targets is ready when it has fenced the old one. */
-static void begin_apart(struct process *p, struct producer *old)
-{
-    struct world *w = p->world;
-    p->apart_ready_ms = INT64_MAX;
-    world_at(w, w->now_ms + world_delay(w, w->knobs.restart_ms), p, fence_apart, old, 0);
-}
-
 /* The new producer is ready. Usually all records of the old one have been reported by then. */
 static void restarted(struct world *w, struct process *p, void *arg, int64_t n)
 {
@@ -58,11 +41,7 @@ static void restarted(struct world *w, struct process *p, void *arg, int64_t n)
         return;
     }
     trace(w, p, "has a new producer");
-    bool was_apart = p->shared != NULL;
-    p->producer = was_apart ? producer_new_apart(p) : producer_new(p);
-    process_leave_apart(p);
-    if (was_apart)
-        begin_apart(p, old);
+    p->producer = producer_new(p);
     p->commit_line = NULL;
     p->restarting = false;
     p->ready_ms = w->now_ms;
@@ -134,86 +113,6 @@ bool port_spare(void *ctx)
     return p->fencing == 0 || p->world->bug == BUG_LEADERLESS_IS_WHOLE;
 }
 
-bool port_apart_ready(void *ctx)
-{
-    const struct process *p = ctx;
-    return p->apart != NULL && !p->apart->torn && !p->apart->given_up &&
-           p->world->now_ms >= p->apart_ready_ms;
-}
-
-bool port_enter_apart(void *ctx)
-{
-    struct process *p = ctx;
-    struct world *w = p->world;
-    if (!port_enter(p))
-        return false;
-    if (p->apart_waits || rng_chance(&w->rng, w->knobs.refuse_apart)) {
-        p->apart_waits = true;
-        return false;
-    }
-    if (p->shared != NULL || p->restarting || p->announced != NULL ||
-        p->producer->attempts != NULL || p->apart->given_up)
-        world_fail(p->world, "p%d commits its slow targets next to another transaction", p->id);
-    trace(p->world, p, "commits its slow targets");
-    p->shared = p->producer;
-    p->producer = p->apart;
-    p->apart = NULL;
-    for (struct attempt *a = p->producer->attempts; a != NULL; a = a->before) {
-        a->apart = false;
-        a->told_epoch = a->apart_epoch;
-        a->told_step = w->step;
-    }
-    return true;
-}
-
-void process_leave_apart(struct process *p)
-{
-    if (p->shared == NULL)
-        return;
-    p->apart = p->producer;
-    p->producer = p->shared;
-    p->shared = NULL;
-}
-
-static void apart_restarted(struct world *w, struct process *p, void *arg, int64_t n)
-{
-    if (p->stalled) {
-        world_at(w, p->stalled_until, p, apart_restarted, arg, n);
-        return;
-    }
-    if (p->apart != arg)
-        return;
-    trace(w, p, "has a new producer for slow targets");
-    p->apart = producer_new_apart(p);
-    begin_apart(p, arg);
-    process_before(p);
-    bridge_apart_restarted(p->bridge);
-    if (process_after(p))
-        process_turn_by(p, w->now_ms);
-}
-
-void process_apart_reported(struct process *p)
-{
-    struct producer *apart = p->apart;
-    if (apart == NULL || !apart->given_up || apart->unreported > 0 || apart->told_torn)
-        return;
-    apart->told_torn = true;
-    world_at(p->world, p->world->now_ms + world_delay(p->world, p->world->knobs.turn_ms), p,
-             apart_restarted, apart, 0);
-}
-
-void port_abort_apart(void *ctx)
-{
-    struct process *p = ctx;
-    if (!port_enter(p))
-        return;
-    trace(p->world, p, "gives up the transaction of its slow targets");
-    if (p->apart == NULL || p->apart->given_up)
-        world_fail(p->world, "p%d gives up a transaction that it does not have", p->id);
-    producer_give_up(p->apart);
-    process_apart_reported(p);
-}
-
 /* Starts the first producer of a life. It first fences an earlier producer of the same name. */
 static void first(struct world *w, struct process *p, void *arg, int64_t n)
 {
@@ -237,15 +136,9 @@ void process_join(struct process *p)
 {
     struct world *w = p->world;
     struct producer *old = w->setup.producers_have_names ? w->named[p->id] : NULL;
-    struct producer *old_apart = w->setup.producers_have_names ? w->named_apart[p->id] : NULL;
     p->producer = producer_new(p);
     p->announced = NULL;
     p->fencing = 0;
-    if (w->setup.exactly_once)
-        p->apart = producer_new_apart(p);
-    p->apart_ready_ms = 0;
-    if (w->setup.exactly_once && old_apart != NULL)
-        begin_apart(p, old_apart);
     if (!w->setup.exactly_once) {
         member_join(p);
         return;

@@ -49,6 +49,7 @@
     X(a_hop_stored_before_the_position_blocks_the_queue)                      \
     X(a_missing_topic_blocks_its_level_alone)                                 \
     X(a_missing_topic_blocks_its_level_alone_exactly_once)                    \
+    X(record_of_a_level_that_is_deleted_is_committed)                         \
     X(record_in_flight_from_before_another_owner_belongs_to_another_log)      \
     X(report_from_before_another_owner_marks_nothing_in_another_log)          \
     /* stories_delivery.c: sizes, targets, clocks, memory */                  \
@@ -126,23 +127,10 @@
     X(a_gap_after_a_seek_is_read_once_more)                                   \
     X(a_gap_after_a_seek_is_read_once_more_among_markers)                     \
     /* stories_slow.c: exactly-once, and how slow targets are found */        \
-    X(slow_target_does_not_delay_others)                                      \
-    X(target_that_is_fast_again_shares_transactions)                          \
-    X(slow_targets_without_a_fast_one_share_transactions)                     \
+    X(slow_target_delays_others_for_two_transactions_at_most)                 \
+    X(target_that_is_fast_again_is_slow_no_more)                              \
+    X(target_is_not_slow_without_a_fast_one)                                  \
     X(short_stall_of_a_target_makes_it_not_slow)                              \
-    /* stories_apart.c: exactly-once, and the transaction of slow targets */  \
-    X(failure_of_a_slow_target_reads_no_lane_again)                           \
-    X(lanes_that_are_lost_abort_the_transaction_apart)                        \
-    X(slow_record_of_a_level_that_is_deleted_is_committed)                    \
-    X(unfit_record_of_a_slow_target_uses_up_attempts)                         \
-    X(refusal_that_no_client_names_closes_a_slow_target_alone)                \
-    X(turn_that_is_refused_comes_after_a_commit_of_progress)                  \
-    X(clock_step_back_after_a_lone_failure_rereads_slow_records)              \
-    X(revocation_awaits_no_slow_record_while_a_producer_is_replaced)          \
-    X(slow_target_without_a_leader_occupies_one_producer)                     \
-    X(slow_targets_share_while_brokers_hold_their_producer)                   \
-    X(slow_targets_share_after_a_failure_in_their_turn)                       \
-    X(no_blow_doubles_or_loses_a_record_of_a_slow_target)                     \
     /* stories_blame.c: exactly-once, and the cause of a failure */           \
     X(too_large_breaks_one_transaction_and_is_tried_alone)                    \
     X(target_that_stalls_a_transaction_is_deferred_within_seconds)            \

@@ -293,6 +293,25 @@ void a_missing_topic_blocks_its_level_alone_exactly_once(struct world *w)
     lose_a_level(w);
 }
 
+/* The topic is reported as missing before the transaction announces progress, so it has none. */
+void record_of_a_level_that_is_deleted_is_committed(struct world *w)
+{
+    story_begin_exactly_once(w);
+    story_open(w);
+    struct process *p = &w->processes[0];
+    struct request *r = story_ask(w, TARGET_A, 1500);
+    story_until(w, w->forwards == 2);
+    story_delete_level(w, 0, r);
+    process_before(p);
+    bridge_topic_missing(p->bridge, (struct queue_id){1, 0, 1});
+    process_after(p);
+    story_until(w, r->delivered == 1);
+    expect(w, COUNT(w, aborts) == 0);
+    w->missing[p->topic_of_slot[1]] = false; /* topics apply */
+    story_regroup(w);
+    story_finish(w);
+}
+
 /* The newest requests are lost. The seals that follow say nothing about cancels that come later, at
    the offsets that were lost. */
 void seals_of_a_cut_schedule_topic_end_no_later_cancel(struct world *w)

@@ -90,7 +90,7 @@ void story_let_land(struct world *w)
     w->knobs.hold_landings = false;
     for (int id = 0; id < w->setup.processes; id++) {
         if (w->processes[id].up)
-            process_kick(&w->processes[id]);
+            producer_kick(w->processes[id].producer);
     }
 }
 

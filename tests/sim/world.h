@@ -60,7 +60,6 @@ struct knobs {
     bool no_places;  /* scenarios: at an assignment, offsets without a commit stay unknown */
     bool trims_fail; /* scenarios: no records are deleted */
     int64_t cancels_mark_ms; /* scenarios: delay of markers of the topic of cancels */
-    int refuse_apart;        /* the transaction apart gets no turn before the next commit */
     bool lose_answers;       /* scenarios: commits take effect without an answer */
     int fetch_n;             /* scenarios: entries in a fetch; 0: any number */
     int64_t turn_age_ms;     /* scenarios: age of a turn's clock when the turn forwards */
@@ -205,13 +204,9 @@ struct process {
     int64_t entries_restored;     /* room for cancels after a restore of too many, or 0 */
     int acts_read;                /* of operators */
     bool control_known;           /* it has read the topic of control once */
-    bool apart_waits;             /* its transaction apart was refused the turn, until a commit */
     struct pace paces[TARGETS_N]; /* operators.c */
     struct producer *producer;
-    struct producer *apart;  /* of slow targets; NULL while that one is `producer` */
-    struct producer *shared; /* meanwhile: of the other targets; else NULL */
-    int64_t apart_ready_ms;  /* `apart` accepts records from then on */
-    void *liar;              /* bugs.c */
+    void *liar; /* bugs.c */
     struct flight *reports, **reports_end;
     int64_t timed_out_ms[CHAINS_N]; /* time of the last timeout reported for this chain; 0: none */
     struct commit_line *commit_line;
@@ -283,8 +278,6 @@ struct world {
     bool regrouping;                       /* a rebalance is under way */
     int64_t ghosts_until;                  /* until then the coordinator waits for a dead member */
     struct producer *named[PROCESSES_MAX]; /* the last producer of each name */
-    struct producer *named_apart[PROCESSES_MAX];
-    size_t apart_n;                /* records that were forwarded apart */
     int known_life[PROCESSES_MAX]; /* members, as the coordinator sees them; NO_LIFE: none */
 
     struct request *requests, **requests_end;
@@ -395,12 +388,7 @@ void port_finish(void *ctx, uint64_t seq);
 /* restart.c: the replacement of a producer, in exactly-once mode. */
 void port_abort(void *ctx, bool reread);
 bool port_spare(void *ctx);
-bool port_apart_ready(void *ctx);
-bool port_enter_apart(void *ctx);
-void port_abort_apart(void *ctx);
-void process_leave_apart(struct process *process);    /* the shared producer has the turn again */
-void process_apart_reported(struct process *process); /* after reports */
-void process_join(struct process *process);           /* joins the group once it has a producer */
+void process_join(struct process *process); /* joins the group once it has a producer */
 void process_aborted(struct process *process, enum abort_cause cause, const char *why);
 void process_torn(struct process *process); /* marks its transaction as broken after all reports */
 

@@ -91,7 +91,7 @@ Test(top_targets, slow_targets_are_counted)
     cr_expect_null(strstr(text, "slow"), "%s", text);
     reading(&figures, 4000, SECOND "delaybridge_slow_targets 2\n");
     text = PRINTED(top_targets_print(&figures, &NO_CONTROL, out));
-    cr_expect_not_null(strstr(text, "\nslow targets, in separate transactions: 2\n"), "%s", text);
+    cr_expect_not_null(strstr(text, "\nslow targets, which delay the others: 2\n"), "%s", text);
 }
 
 Test(top_targets, name_of_an_operator_cannot_control_a_terminal)

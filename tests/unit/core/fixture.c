@@ -125,25 +125,6 @@ static void give_up(void *ctx, bool reread)
     fx.reread = reread;
 }
 
-static bool apart_ready(void *ctx)
-{
-    (void)ctx;
-    return !fx.is_apart_held;
-}
-
-static bool enter_apart(void *ctx)
-{
-    (void)ctx;
-    fx.enters += !fx.has_no_turn;
-    return !fx.has_no_turn;
-}
-
-static void abort_apart(void *ctx)
-{
-    (void)ctx;
-    fx.aborts_apart++;
-}
-
 static bool spare(void *ctx)
 {
     (void)ctx;
@@ -262,9 +243,6 @@ static const struct port port = {
     .finish = finish,
     .abort = give_up,
     .spare = spare,
-    .apart_ready = apart_ready,
-    .enter_apart = enter_apart,
-    .abort_apart = abort_apart,
     .trim = trim,
     .query_ends = query_ends,
     .load = load,

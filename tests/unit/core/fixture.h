@@ -24,8 +24,6 @@ struct fixture {
     bool is_full;       /* forward refuses records */
     bool has_spare;     /* another transaction could begin */
     bool has_no_memory; /* make and keep fail */
-    bool is_apart_held; /* no transaction apart can begin */
-    bool has_no_turn;   /* enter_apart refuses */
     int64_t end_offset, drained_offset;
     struct record *offered; /* take returns it once, for this slot of lane 0 */
     int offered_slot;
@@ -33,7 +31,6 @@ struct fixture {
     /* Calls of the port. */
     int records; /* records that are made but not released */
     int forwarded, lookups, outlet_lookups, seeks, pauses, commits, announces, finishes, aborts;
-    int enters, aborts_apart; /* of the transaction apart */
     int forgets, trims, queries, loads, cancels_trims;
     struct load load; /* the last one */
     int64_t cancels_trim_below;

@@ -161,7 +161,7 @@ Test(target_exactly, second_stall_within_ten_seconds_is_prevented)
     stall();
     fixture_pass(DOWN_MS);
     cr_expect_eq(gate(), GATE_DEFER, "its wait is over, but the last stall is too near");
-    fixture_pass(STALL_APART_MS - DOWN_MS);
+    fixture_pass(STALL_GAP_MS - DOWN_MS);
     cr_expect_eq(gate(), GATE_OPEN);
     cr_expect_eq(t->state, TARGET_PROBING);
 }
@@ -208,6 +208,28 @@ Test(target_exactly, doubt_does_not_reopen_a_target_that_is_down)
     cr_expect_eq(t->state, TARGET_DOWN);
 }
 
+Test(target_exactly, success_in_a_failed_transaction_ends_no_doubt)
+{
+    fx.lookup = LOOKUP_WHOLE;
+    struct parcel *other = sent(), *p = sent();
+    fixture_report(p, REPORT_TIMED_OUT);
+    fixture_report(other, REPORT_OK);
+    cr_expect(t->doubted);
+    cr_expect_neq(t->state, TARGET_UP, "it is looked up before its next record");
+}
+
+/* The timeout of a record whose lane was lost fails no transaction. */
+Test(target_exactly, success_of_a_record_that_was_sent_before_the_doubt_does_not_end_it)
+{
+    struct parcel *p = sent();
+    fixture_pass(10);
+    target_doubt(fx.b, t);
+    fixture_report(p, REPORT_OK);
+    cr_expect(t->doubted);
+    cr_expect_neq(t->state, TARGET_UP);
+    bridge_check(fx.b);
+}
+
 Test(target_exactly, doubted_target_waits_while_there_is_no_spare_producer)
 {
     fx.has_spare = false;
@@ -235,7 +257,7 @@ Test(target_exactly, target_that_stalled_keeps_its_reason_while_it_is_deferred)
     stall();
     fx.has_spare = false;
     fx.lookup = LOOKUP_FOUND;
-    fixture_pass(STALL_APART_MS);
+    fixture_pass(STALL_GAP_MS);
     cr_expect_eq(gate(), GATE_DEFER);
     cr_expect_str_eq(t->why, "silent");
 }

@@ -307,7 +307,7 @@ Test(metrics, each_gauge_of_lanes_and_records_has_its_name)
 
 Test(metrics, slow_targets_are_counted)
 {
-    counter_set(&stats.targets_apart, 74);
+    counter_set(&stats.targets_slow, 74);
     cr_expect(says("delaybridge_slow_targets 74"));
 }
 
