@@ -10,6 +10,7 @@ SAID = {
     "Kafka answers again": "broker_restart_exactly",
     "Kafka client does not end": "promises",
     "Kafka unreachable, lanes wait until a broker answers": "broker_restart_exactly",
+    "a target acknowledges slowly and delays the other targets of this bridge": "among_slow_exactly",
     "batch is unreadable, partition blocked until the range is skipped": "unreadable",
     "broker quota exceeded, forwarding waits": "throttled_exactly",
     "cannot commit initial offsets": "tests/faults/said.c",

@@ -86,7 +86,7 @@ PARTS = (scenarios, static, instance_ids, stalled, targets, transacted, network,
          admin_properties, page, oidc)
 ALL = {name: play for part in PARTS for name, play in part.SCENARIOS.items()}
 # They judge time or the processor alone, which means little while other scenarios share the machine: on demand.
-TIMED = {"among", "among_slow_exactly", "drain", "idle", "static_exactly"}
+TIMED = {"among", "drain", "idle", "static_exactly"}
 # Not in the reduced set, where time counts: with --full, or by name. Of a pair whose modes share the mechanism, one half.
 ON_DEMAND = {"aborted_requests", "apply_three", "bad_targets", "broker_blink", "broker_hangs", "broker_hangs_exactly",
              "broker_restart", "cancel_commands_exactly", "cancels", "cancels_upgraded",
