@@ -290,11 +290,10 @@ void group_reread(struct group *g)
     g->rereading = g->kept = true;
 }
 
-bool group_regain(struct group *g)
+void group_regain(struct group *g)
 {
     if (g->rereading)
         g->rereading = !gain(g, g->lanes, g->lanes_n, 1);
-    return !g->rereading;
 }
 
 bool group_is_fenced(const struct group *g)

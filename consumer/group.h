@@ -71,9 +71,9 @@ void group_omit_witnesses(struct group *group, int64_t for_ms);
    when every forwarded record is decided and no open transaction holds the offsets. */
 void group_reread(struct group *group);
 
-/* Reads the committed offsets, for one second at most, and takes the lanes again (gained). Returns
-   false if the offsets are unknown: call it again. */
-bool group_regain(struct group *group) must_check;
+/* Reads the committed offsets, for one second at most, and takes the lanes that wait (gained). Does
+   nothing if none wait, or while the offsets are unknown: call it again. */
+void group_regain(struct group *group);
 
 /* Sends the offsets and metadata of progress; committed receives the answer. While no lane is owned
    it sends nothing, and committed receives false inside the call. */

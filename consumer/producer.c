@@ -47,25 +47,16 @@ static enum report report_of(rd_kafka_resp_err_t err)
     }
 }
 
-const char *producer_why(rd_kafka_resp_err_t err)
-{
-    if (err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
-        return "the topic does not have this partition";
-    return err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
-               ? "Topic authorization failed: allow Write on the topic"
-               : client_report_why(err);
-}
-
 /* Passes the client's report on one record to the step machine. */
 static void report(struct producer *p, struct answer answer)
 {
     const char *why = answer.err == 0 ? "" : producer_why(answer.err);
     bool delivered = producer_is_delivery(answer.parcel);
-    producer_answered(p, answer);
+    enum role role = producer_answered(p, answer);
     if (answer.err == 0 && delivered && !producer_is_transactional(p))
         p->config.delivered(p->config.ctx, answer.parcel, answer.partition, answer.offset);
     if (answer.err != 0 && producer_is_transactional(p))
-        producer_txn_fail(p, answer.err, why);
+        producer_txn_record_failed(p, role, answer.err);
     p->config.reported(p->config.ctx, answer.parcel, report_of(answer.err), why);
 }
 
@@ -103,7 +94,7 @@ void producer_on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void 
 static enum role role_of(const struct producer *p, const struct forward *f)
 {
     if (producer_is_transactional(p))
-        return p->txn.turn;
+        return FIRST + (enum role)f->client;
     if (f->alone)
         return ALONE;
     return f->kind == FORWARD_LEVEL || f->kind == FORWARD_DEAD ? HOPS : DELIVERIES;
@@ -125,19 +116,19 @@ static int make_routes(struct producer *p)
 
 static int start(struct producer *p, struct error *error)
 {
-    static const enum role idempotent[] = {HOPS, DELIVERIES}, in_turns[] = {HOPS, FIRST, SECOND};
+    static const enum role idempotent[] = {HOPS, DELIVERIES};
+    static const enum role with_transactions[] = {HOPS, FIRST, SECOND};
     bool transactional = producer_is_transactional(p);
     if (make_routes(p) != 0)
         return error_set(error, ERR_NO_MEMORY, "out of memory");
     for (int i = 0; i < (transactional ? 3 : 2); i++) {
-        int err = producer_client_start(p, transactional ? in_turns[i] : idempotent[i], error);
+        enum role role = transactional ? with_transactions[i] : idempotent[i];
+        int err = producer_client_start(p, role, error);
         if (err != 0)
             return err;
     }
     p->lookup = topic_lookup_new(p->config.wakeup);
-    if (p->lookup != NULL && (!transactional || producer_txn_start(p) == 0))
-        return 0;
-    return error_set(error, ERR_NO_MEMORY, "out of memory or threads");
+    return p->lookup != NULL ? 0 : error_set(error, ERR_NO_MEMORY, "out of memory or threads");
 }
 
 int producer_new(const struct producer_config *config, struct producer **producer,
@@ -177,11 +168,17 @@ static void ignore_delivery(void *ctx, struct parcel *parcel, int32_t partition,
     (void)ctx, (void)parcel, (void)partition, (void)offset;
 }
 
+static void ignore_fact(void *ctx, const struct client_fact *fact)
+{
+    (void)ctx, (void)fact;
+}
+
 bool producer_free(struct producer *p)
 {
     p->config.delivered = ignore_delivery;
     p->config.reported = ignore_report;
     p->config.landed = ignore_landing;
+    p->config.fact = ignore_fact;
     if (!producer_txn_stop(p))
         return false;
     if (p->lookup != NULL && !topic_lookup_free(p->lookup))
@@ -220,9 +217,7 @@ int producer_forward(struct producer *p, const struct forward *f)
 {
     enum role role = role_of(p, f);
     size_t bytes = f->record->key.len + f->record->value.len;
-    if (!pace_takes(&p->pace, (int)role, bytes, p->turn_mono_ms))
-        return ERR_FULL;
-    if (producer_is_transactional(p) && producer_txn_enter(p) != 0)
+    if (producer_refuses(p, role) || !pace_takes(&p->pace, (int)role, bytes, p->turn_mono_ms))
         return ERR_FULL;
     if (role != ALONE || start_alone(p))
         return producer_send(p, f, role);
@@ -259,7 +254,7 @@ void producer_reports(struct producer *p)
             continue;
         rd_kafka_poll(p->clients[role].rk, 0);
         if (role >= FIRST)
-            continue; /* producer_txn.c recreates it after each failure */
+            continue; /* the step machine replaces it after each failure */
         if (rd_kafka_fatal_error(p->clients[role].rk, NULL, 0) != 0 &&
             p->turn_mono_ms >= p->rebuild_mono_ms)
             producer_client_rebuild(p, (enum role)role);

@@ -8,16 +8,9 @@
    A client with a fatal error is replaced in place; its records are reported REPORT_NOT_SENT. No
    client ever creates a topic.
 
-   With a transactional id, two transactional clients take turns, one transaction each. While
-   brokers write the markers that end one transaction, the other client begins the next one. If
-   brokers cannot complete a transaction, because a partition lost its leader, another client with
-   another id is started (producer_turns.c). Records forwarded since the last producer_finish are
-   committed by the next one. No transaction begins before the previous one is decided.
-
-   After a failure, the client is recreated under the same id, which fences the requests of the old
-   one. The same happens after a request failed on the wire and was sent again. Its first copy may
-   arrive late and end a later transaction. Meanwhile another client takes the turn, unless offsets
-   from the failed client may still arrive. */
+   With a transactional id, transactional clients send all records, each transaction by one client.
+   The step machine decides which client begins, commits and is replaced (port.h). Its orders are
+   carried out here, and facts about their ends are passed on (producer_txn.c). */
 #ifndef DELAYBRIDGE_CONSUMER_PRODUCER_H
 #define DELAYBRIDGE_CONSUMER_PRODUCER_H
 
@@ -49,17 +42,13 @@ struct producer_config {
     /* The log of a level partition now begins at low. */
     void (*trimmed)(void *ctx, const char *topic, int partition, int64_t low);
     /* NULL: at least once. At most PRODUCER_ID_MAX - 3 bytes: the ids of further clients end in
-       ":2" to ":4". With an id, producer_reports also calls the five functions below. */
+       ":2" to ":4". */
     const char *transactional_id;
-    void (*committed)(void *ctx, uint64_t seq);
-    /* A topic of the offsets does not exist; `aborted` follows. */
+    /* With an id. producer_reports calls it, and producer_begin if it fails. The callee may give
+       orders. */
+    void (*fact)(void *ctx, const struct client_fact *fact);
+    /* A topic of the offsets does not exist; the failed CALL_SEND_OFFSETS follows. */
     void (*offsets_refused)(void *ctx);
-    /* The transaction failed; answer with producer_abort. */
-    void (*aborted)(void *ctx, enum abort_cause cause, const char *why);
-    /* Ends producer_abort: the next transaction can begin. */
-    void (*restarted)(void *ctx);
-    /* Brokers cannot complete a transaction, so a partition of it may have no leader. */
-    void (*leaders_doubted)(void *ctx);
     void *ctx;
 };
 
@@ -82,22 +71,15 @@ enum lookup producer_lookup(struct producer *producer, struct target_id *target)
 enum lookup producer_lookup_outlet(struct producer *producer, struct queue_id outlet);
 void producer_forget(struct producer *producer, struct target_id *target);
 
-/* Commits the offsets in the name of member together with the forwarded records. Sends the offsets
-   at once, while records may be in flight. Consumes both. NULL: no lane is owned, so the
-   transaction must fail. */
-void producer_announce(struct producer *producer, rd_kafka_topic_partition_list_t *offsets,
-                       rd_kafka_consumer_group_metadata_t *member);
-
-/* Commits the transaction; call it after producer_announce, when all its records are reported. Ends
-   with committed or aborted, never inside the call. */
-void producer_finish(struct producer *producer, uint64_t seq);
-
-/* Aborts the records that are forwarded and not committed. Ends with restarted, never inside the
-   call. */
-void producer_abort(struct producer *producer);
-
-/* Returns whether the next transaction could begin at once if this one were aborted. */
-bool producer_has_spare(struct producer *producer);
+/* Implement the orders of the port to a transactional client. producer_send_offsets sends the
+   offsets in the name of member, and consumes both. */
+int producer_begin(struct producer *producer, int client) must_check;
+void producer_send_offsets(struct producer *producer, int client,
+                           rd_kafka_topic_partition_list_t *offsets,
+                           rd_kafka_consumer_group_metadata_t *member);
+void producer_commit(struct producer *producer, int client);
+void producer_purge_client(struct producer *producer, int client);
+void producer_renew(struct producer *producer, int client, bool was_left);
 
 /* Returns a handle for lookups. Its requests never wait behind a long fetch, as those of a consumer
    do. producer_reports may replace it. */

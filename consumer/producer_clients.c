@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Creates, replaces and stops the clients of a producer. With at-least-once there are three
    idempotent ones: for hops, for deliveries, and for records that must be alone in their batch.
-   With exactly-once there are two to four transactional ones (producer_turns.c), and the one for
+   With exactly-once there are two to four transactional ones (producer_txn.c), and the one for
    hops. */
 #include "bridge/base/clock.h"
 #include "bridge/base/log.h"
@@ -79,13 +79,53 @@ static void on_throttle(rd_kafka_t *rk, const char *broker, int32_t id, int ms, 
         ;
 }
 
+/* Marks the client as tainted when a request of its transaction fails. The broker may have received
+   that request, or may receive it later. */
+static rd_kafka_resp_err_t on_response(rd_kafka_t *rk, int fd, const char *broker, int32_t id,
+                                       int16_t api, int16_t version, int32_t correlation,
+                                       size_t size, int64_t rtt, rd_kafka_resp_err_t err,
+                                       void *opaque)
+{
+    enum { PRODUCE = 0, ADD_PARTITIONS = 24, ADD_OFFSETS = 25, END = 26, OFFSETS = 28 };
+    (void)rk, (void)fd, (void)broker, (void)id, (void)version, (void)correlation, (void)size,
+        (void)rtt;
+    struct producer_txn *t = opaque;
+    bool of_offsets = api == ADD_OFFSETS || api == END || api == OFFSETS;
+    if (err != 0 && of_offsets)
+        atomic_store(&t->offsets_tainted, true);
+    if (err != 0 && (of_offsets || api == PRODUCE || api == ADD_PARTITIONS))
+        atomic_store(&t->tainted, true);
+    if (err == 0 && api == PRODUCE)
+        atomic_store(&t->produced, true);
+    if (err == 0 && api == ADD_PARTITIONS)
+        atomic_store(&t->registered, true);
+    return 0;
+}
+
+static rd_kafka_resp_err_t on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *opaque,
+                                  char *error, size_t error_size)
+{
+    (void)conf, (void)error, (void)error_size;
+    return rd_kafka_interceptor_add_on_response_received(rk, "delaybridge", on_response, opaque);
+}
+
+static int configure_transactions(struct producer *p, enum role role, rd_kafka_conf_t *conf,
+                                  struct error *error)
+{
+    static const char *const ends[TXN_CLIENTS] = {"", ":2", ":3", ":4"};
+    struct producer_txn *t = &p->txn[role - FIRST];
+    snprintf(t->id, sizeof t->id, "%s%s", p->config.transactional_id, ends[role - FIRST]);
+    rd_kafka_conf_interceptor_add_on_new(conf, "delaybridge", on_new, t);
+    return client_transactional(conf, t->id, error);
+}
+
 static rd_kafka_conf_t *conf_of(struct producer *p, enum role role, struct error *error)
 {
     rd_kafka_conf_t *conf =
         client_conf(p->config.config, role == HOPS ? CLIENT_HOPS : CLIENT_DELIVERIES, error);
     if (conf == NULL)
         return NULL;
-    if (role >= FIRST && producer_txn_configure(p, role, conf, error) != 0) {
+    if (role >= FIRST && configure_transactions(p, role, conf, error) != 0) {
         rd_kafka_conf_destroy(conf);
         return NULL;
     }
@@ -171,6 +211,8 @@ rd_kafka_t *producer_client_leave(struct producer *p, enum role role)
 {
     struct client *c = &p->clients[role];
     rd_kafka_t *rk = c->rk;
+    if (rk == NULL)
+        return NULL;
     for (struct target_topics *t = p->targets; t != NULL; t = t->next)
         producer_topic_close(t, role);
     close_own_topics(p, c);
@@ -181,11 +223,11 @@ rd_kafka_t *producer_client_leave(struct producer *p, enum role role)
 
 void producer_client_stop(struct producer *p, enum role role)
 {
-    if (p->clients[role].rk == NULL)
-        return;
     rd_kafka_t *rk = producer_client_leave(p, role);
+    if (rk == NULL)
+        return;
     if (role >= FIRST)
-        client_transactional_destroy(rk, atomic_load(&p->txn.turns[role - FIRST].tainted));
+        client_transactional_destroy(rk, atomic_load(&p->txn[role - FIRST].tainted));
     else
         rd_kafka_destroy(rk);
 }

@@ -15,10 +15,9 @@
 #include <stdatomic.h>
 
 /* The clients. HOPS also serves lookups and trims. With exactly-once it does nothing else, since
-   the transactional FIRST and SECOND send all records in turns. THIRD and FOURTH replace them while
-   brokers cannot complete their transactions. ALONE sends one record in a batch. */
+   the transactional clients from FIRST on send all records. ALONE sends one record in a batch. */
 enum role { HOPS, DELIVERIES, ALONE, FIRST, SECOND, THIRD, FOURTH, ROLES };
-enum { TURNS = ROLES - FIRST };
+_Static_assert(ROLES - FIRST == (int)TXN_CLIENTS, "each transactional client has a role");
 
 /* The records on their way to a client for one partition, or for several that share the route. */
 struct route {
@@ -78,63 +77,20 @@ struct answer {
     int64_t offset;
 };
 
-/* States of one transactional client.
-   OFF        it was never needed
-   STARTING   the client is new, and init_transactions runs or waits for a retry
-   READY      no transaction is open
-   Only the client whose turn it is:
-   OPEN       a transaction has begun
-   COMMITTING txn_calls commits it
-   PURGING    it failed, and its records are being reported
-   TORN       all its records are reported, and producer_abort is still to come
-   Possible while the other client works:
-   LEFT       it failed while txn_calls sends its offsets; then it is CLOSING
-   CLOSING    txn_calls destroys the client, then it is recreated */
-enum txn_phase {
-    PHASE_OFF,
-    PHASE_STARTING,
-    PHASE_READY,
-    PHASE_OPEN,
-    PHASE_COMMITTING,
-    PHASE_PURGING,
-    PHASE_TORN,
-    PHASE_LEFT,
-    PHASE_CLOSING
-};
-
 /* One transactional client. */
-struct producer_turn {
-    char id[PRODUCER_ID_MAX]; /* the transactional id */
-    struct txn_calls *calls;
-    enum txn_phase phase;
-    int64_t retry_mono_ms;              /* STARTING: time of the next try; 0: a try is running */
-    int64_t logged_ms;                  /* duration of the running call when a line was last due */
-    int64_t slow_mono_ms;               /* start of the running call if a line was logged, or 0 */
-    atomic_bool tainted;                /* a request failed on the wire and may still arrive */
-    atomic_bool offsets_tainted;        /* that request may change committed offsets */
-    int64_t begun_mono_ms;              /* start of the open transaction */
-    atomic_bool produced;               /* since then, a broker has answered a Produce request */
-    _Atomic int64_t registered_mono_ms; /* last answer of the coordinator to AddPartitionsToTxn */
-};
-
 struct producer_txn {
-    struct producer_turn turns[TURNS]; /* from FIRST on */
-    enum role turn;                    /* client of the current transaction, or else of the next */
-    int64_t away_mono_ms;              /* when Kafka was last known to be away; 0: never */
-    uint64_t seq;
-    bool failing;   /* a record or the client has failed */
-    bool giving_up; /* producer_abort was called */
-    /* Offsets or a commit that were sent may still arrive. The turn stays with this client until it
-       has committed newer offsets. */
-    bool stays;
-    bool progress;  /* the running commit has offsets */
-    bool sending;   /* txn_calls sends the offsets of the open transaction */
-    bool finishing; /* commit when the offsets are sent */
-    bool refused;   /* a commit without a member was requested */
-    enum abort_cause cause;
-    char why[TXN_CALLS_WHY_MAX];              /* cause of the abort for the log; "": not known */
-    rd_kafka_topic_partition_list_t *offsets; /* to be sent once the client is READY; NULL: none */
-    rd_kafka_consumer_group_metadata_t *member;
+    char id[PRODUCER_ID_MAX];    /* the transactional id */
+    struct txn_calls *calls;     /* NULL: the client was never used */
+    enum client_call call;       /* its end was not passed on yet */
+    bool purging;                /* between producer_purge_client and CLIENT_PURGED */
+    rd_kafka_resp_err_t refusal; /* with which the client refuses records until a purge; 0: none */
+    int64_t logged_ms;           /* duration of the running call when a line was last due */
+    int64_t slow_mono_ms;        /* start of the running call if a line was logged, or 0 */
+    atomic_bool tainted;         /* a request failed on the wire and may still arrive */
+    atomic_bool offsets_tainted; /* that request may change committed offsets */
+    /* Responses that were not passed on yet. */
+    atomic_bool produced;   /* of a broker, to a Produce request */
+    atomic_bool registered; /* of the coordinator, to AddPartitionsToTxn */
 };
 
 struct producer {
@@ -153,12 +109,18 @@ struct producer {
     struct answer heard[HEARD_MAX]; /* reported by a client, not passed on yet */
     size_t heard_n;
     int64_t rebuild_mono_ms; /* earliest time to replace a broken client */
-    struct producer_txn txn;
+    struct producer_txn txn[TXN_CLIENTS];
 };
 
 static inline bool producer_is_transactional(const struct producer *p)
 {
     return p->config.transactional_id != NULL;
+}
+
+/* Returns whether the client refuses records, since its transaction cannot be committed. */
+static inline bool producer_refuses(const struct producer *p, enum role role)
+{
+    return role >= FIRST && p->txn[role - FIRST].refusal != 0;
 }
 
 /* The topics of the bridge that it writes to: those of the slots, then the dead-letter topic and
@@ -185,7 +147,6 @@ static inline int producer_own_events(const struct producer *p)
 
 /* producer.c */
 void producer_on_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void *opaque);
-const char *producer_why(rd_kafka_resp_err_t err); /* a phrase for logs */
 
 /* producer_send.c: gives records to the clients, through one outbox for each partition. */
 int producer_send(struct producer *p, const struct forward *f, enum role role) must_check;
@@ -193,12 +154,13 @@ void producer_send_next(struct producer *p); /* batches whose time has come */
 void producer_send_all(struct producer *p);  /* all held records, whatever is in flight */
 /* Returns whether a record that was reported went to a target. Call it before the next one. */
 bool producer_is_delivery(struct parcel *parcel);
-/* Call it before the report is passed on. */
-void producer_answered(struct producer *p, struct answer answer);
+/* Call it before the report is passed on. Returns the client that had the record. */
+enum role producer_answered(struct producer *p, struct answer answer);
 void producer_drop_held(struct producer *p); /* reports held records as purged */
 void producer_free_held(struct producer *p); /* frees held records without a report */
 bool producer_holds(const struct producer *p);
 bool producer_remember_failed(struct producer *p, struct parcel *parcel, rd_kafka_resp_err_t err);
+const char *producer_why(rd_kafka_resp_err_t err); /* a phrase for logs */
 int32_t producer_partition(const rd_kafka_topic_t *topic, const void *key, size_t key_len,
                            int32_t partitions_n, void *topic_opaque, void *parcel);
 
@@ -209,45 +171,14 @@ int producer_client_make(struct producer *p, enum role role, struct client *c,
                          struct error *error) must_check;
 int producer_client_start(struct producer *p, enum role role, struct error *error) must_check;
 void producer_client_stop(struct producer *p, enum role role);
-/* Takes the handle out of the client; the caller destroys it. */
+/* Takes the handle out of the client; the caller destroys it. NULL: there is none. */
 rd_kafka_t *producer_client_leave(struct producer *p, enum role role);
 void producer_client_rebuild(struct producer *p, enum role role); /* after a fatal error */
 void producer_topic_close(struct target_topics *topics, enum role role);
 
-/* producer_turns.c */
-int producer_txn_start(struct producer *p);
-int producer_txn_configure(struct producer *p, enum role role, rd_kafka_conf_t *conf,
-                           struct error *error) must_check;
-struct producer_turn *producer_turn_of(struct producer *p, enum role role);
-void producer_turn_start(struct producer *p, enum role role);
-/* Destroys a client and its topics. The next client with this id ends the transaction that the old
-   one left open. */
-void producer_turn_renew(struct producer *p, enum role role);
-void producer_turn_failed_to_start(struct producer_turn *turn, const struct outcome *outcome);
-void producer_turn_retry(struct producer *p, enum role role); /* a start that failed */
-void producer_turn_log_slow(struct producer_turn *turn);
-void producer_turn_log_ended(struct producer_turn *turn, const struct outcome *outcome);
-void producer_turn_begins(struct producer_turn *turn); /* a transaction */
-/* Returns whether the coordinator has refused the open transaction for HELD_MS. */
-bool producer_turn_is_refused(struct producer_turn *turn);
-/* The current client is left to its running call. */
-void producer_turn_leave(struct producer *p);
-/* Gives the next transaction to another client that is ready, if there is one. */
-void producer_turn_pass(struct producer *p);
-/* Does the same if the current client is being recreated. */
-void producer_turn_choose(struct producer *p);
-/* Starts another client if fewer than two can be used, because brokers hold the others. */
-void producer_turns_replace_held(struct producer *p);
-bool producer_turns_close(struct producer *p); /* whether any client is CLOSING */
-
 /* producer_txn.c */
-bool producer_txn_stop(struct producer *p); /* false: a call still uses a client */
-int producer_txn_enter(struct producer *p); /* 0, or ERR_FULL: no record can be sent now */
+void producer_txn_record_failed(struct producer *p, enum role role, rd_kafka_resp_err_t err);
 void producer_txn_serve(struct producer *p);
-
-/* producer_blame.c */
-void producer_txn_fail(struct producer *p, rd_kafka_resp_err_t err, const char *why);
-/* Gets from the client why the transaction failed; the reports may not say. */
-void producer_txn_ask_why(struct producer *p);
+bool producer_txn_stop(struct producer *p); /* false: a call still uses a client */
 
 #endif

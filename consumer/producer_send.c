@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sends records to the clients: the outbox of a route decides when a batch is sent. */
 #include "bridge/base/clock.h"
+#include "consumer/client/client_report.h"
 #include "consumer/producer_parts.h"
 
 #include <stdlib.h>
@@ -131,6 +132,15 @@ static void remove_held(struct route *route, struct outgoing *o)
         list_remove(&route->link);
 }
 
+const char *producer_why(rd_kafka_resp_err_t err)
+{
+    if (err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
+        return "the topic does not have this partition";
+    return err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
+               ? "Topic authorization failed: allow Write on the topic"
+               : client_report_why(err);
+}
+
 bool producer_remember_failed(struct producer *p, struct parcel *parcel, rd_kafka_resp_err_t err)
 {
     if (p->failed_n == p->failed_size) {
@@ -146,17 +156,14 @@ bool producer_remember_failed(struct producer *p, struct parcel *parcel, rd_kafk
     return true;
 }
 
-/* Returns whether the client is full or broken, so that its other records would fail as well. */
-static bool is_of_client(rd_kafka_resp_err_t err)
+/* Returns whether the client that did not accept a record is full or broken, so that its other
+   records would fail as well. A broken transaction is passed on later. */
+static bool fails(struct producer *p, enum role role, rd_kafka_resp_err_t err)
 {
-    return err == RD_KAFKA_RESP_ERR__QUEUE_FULL || err == RD_KAFKA_RESP_ERR__FATAL ||
-           err == RD_KAFKA_RESP_ERR__STATE;
-}
-
-static void fail_transaction(struct producer *p, rd_kafka_resp_err_t err)
-{
-    if (producer_is_transactional(p) && err != RD_KAFKA_RESP_ERR__QUEUE_FULL)
-        producer_txn_fail(p, err, producer_why(err));
+    bool is_broken = err == RD_KAFKA_RESP_ERR__FATAL || err == RD_KAFKA_RESP_ERR__STATE;
+    if (is_broken && role >= FIRST)
+        p->txn[role - FIRST].refusal = err;
+    return is_broken || err == RD_KAFKA_RESP_ERR__QUEUE_FULL;
 }
 
 /* Returns about how many bytes the record has in a request. The value of an envelope includes the
@@ -188,10 +195,7 @@ int producer_send(struct producer *p, const struct forward *f, enum role role)
         return 0;
     }
     drop_headers(&d.message);
-    fail_transaction(p, err);
-    if (is_of_client(err))
-        return ERR_FULL;
-    return producer_remember_failed(p, f->parcel, err) ? 0 : ERR_FULL;
+    return !fails(p, role, err) && producer_remember_failed(p, f->parcel, err) ? 0 : ERR_FULL;
 }
 
 /* Sends the first held record of a route. Returns 0, or the error of a client that did not accept
@@ -201,8 +205,7 @@ static rd_kafka_resp_err_t send_first(struct producer *p, struct route *route)
     struct outgoing *o = first_held(route);
     rd_kafka_resp_err_t err = produce(p, route, o, &o->held);
     if (err != 0) {
-        fail_transaction(p, err);
-        if (is_of_client(err) || !producer_remember_failed(p, parcel_of(o), err))
+        if (fails(p, o->role, err) || !producer_remember_failed(p, parcel_of(o), err))
             return err;
         drop_headers(&o->held.message);
     }
@@ -243,12 +246,13 @@ void producer_send_next(struct producer *p)
 int64_t producer_wait_ms(const struct producer *p)
 {
     int64_t least_ms = INT64_MAX;
-    if (p->txn.failing)
-        return least_ms; /* the client accepts no record. The purge that follows drops them */
     for (const struct link *l = list_first(&p->pending); l != NULL;
          l = list_after(&p->pending, l)) {
         const struct route *route = list_item(l, const struct route, link);
-        const struct outbox_limits *limits = limits_of(p, route, first_held(route)->role);
+        enum role role = first_held(route)->role;
+        if (producer_refuses(p, role))
+            continue; /* the purge that follows drops the records */
+        const struct outbox_limits *limits = limits_of(p, route, role);
         int64_t wait_ms = outbox_wait_ms(&route->outbox, limits, p->turn_mono_ms);
         if (wait_ms < least_ms)
             least_ms = wait_ms;
@@ -267,7 +271,7 @@ bool producer_is_delivery(struct parcel *parcel)
     return route != NULL && route->target != NULL;
 }
 
-void producer_answered(struct producer *p, struct answer answer)
+enum role producer_answered(struct producer *p, struct answer answer)
 {
     struct outgoing *o = note_of(answer.parcel);
     pace_answered(&p->pace, &o->paced, answer.err == 0, p->turn_mono_ms);
@@ -275,6 +279,7 @@ void producer_answered(struct producer *p, struct answer answer)
         outbox_reported(&o->route->outbox, limits_of(p, o->route, o->role), &o->item,
                         p->turn_mono_ms);
     o->route = NULL;
+    return o->role;
 }
 
 static void drop_route(struct producer *p, struct route *route)

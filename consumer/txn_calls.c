@@ -34,13 +34,16 @@ struct txn_calls {
     struct outcome outcome;
 };
 
-static void set_outcome(struct txn_calls *c, rd_kafka_error_t *error)
+void outcome_take(struct outcome *outcome, rd_kafka_error_t *error)
 {
-    c->outcome.err = rd_kafka_error_code(error);
-    snprintf(c->outcome.why, sizeof c->outcome.why, "%s",
-             error == NULL ? "" : rd_kafka_error_string(error));
-    if (error != NULL)
-        rd_kafka_error_destroy(error);
+    *outcome = (struct outcome){0};
+    if (error == NULL)
+        return;
+    outcome->err = rd_kafka_error_code(error);
+    bool refused = outcome->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+    snprintf(outcome->why, sizeof outcome->why, "%s%s", rd_kafka_error_string(error),
+             refused ? ": allow Write on the topic" : "");
+    rd_kafka_error_destroy(error);
 }
 
 /* Makes a call without a timeout, and repeats it while its error is retriable. With a timeout, a
@@ -100,17 +103,18 @@ static void work(void *arg)
     struct txn_calls *c = arg;
     switch (c->job) {
     case JOB_INIT:
-        set_outcome(c, call_on(c, rd_kafka_init_transactions));
+        outcome_take(&c->outcome, call_on(c, rd_kafka_init_transactions));
         break;
     case JOB_SEND:
-        set_outcome(c, send_offsets(c));
+        outcome_take(&c->outcome, send_offsets(c));
         break;
     case JOB_COMMIT:
-        set_outcome(c, call_on(c, rd_kafka_commit_transaction));
+        outcome_take(&c->outcome, call_on(c, rd_kafka_commit_transaction));
         break;
     case JOB_DESTROY:
-        client_transactional_destroy(c->rk, c->tainted);
-        set_outcome(c, NULL);
+        if (c->rk != NULL)
+            client_transactional_destroy(c->rk, c->tainted);
+        outcome_take(&c->outcome, NULL);
         break;
     case JOB_NONE:
         break;
@@ -173,16 +177,6 @@ void txn_calls_send(struct txn_calls *c, rd_kafka_t *rk, rd_kafka_topic_partitio
 int64_t txn_calls_running_ms(struct txn_calls *c)
 {
     return blocking_call_is_over(c->blocking_call) ? 0 : clock_mono_ms() - c->begun_mono_ms;
-}
-
-const char *txn_calls_name(const struct txn_calls *c)
-{
-    static const char *const calls[] = {[JOB_NONE] = "none",
-                                        [JOB_INIT] = "init_transactions",
-                                        [JOB_SEND] = "send_offsets_to_transaction",
-                                        [JOB_COMMIT] = "commit_transaction",
-                                        [JOB_DESTROY] = "destroy"};
-    return calls[c->job];
 }
 
 bool txn_calls_ended(struct txn_calls *c, struct outcome *outcome)

@@ -21,8 +21,11 @@ enum { TXN_CALLS_WHY_MAX = 256 };
 
 struct outcome {
     rd_kafka_resp_err_t err;     /* 0: success */
-    char why[TXN_CALLS_WHY_MAX]; /* the client's sentence; empty on success */
+    char why[TXN_CALLS_WHY_MAX]; /* the client's sentence, with a hint; empty on success */
 };
+
+/* Fills outcome from the end of a call. Consumes error, which may be NULL. */
+void outcome_take(struct outcome *outcome, rd_kafka_error_t *error);
 
 /* Returns NULL if memory or a thread is lacking. */
 struct txn_calls *txn_calls_new(struct wakeup *wakeup);
@@ -33,7 +36,8 @@ struct txn_calls *txn_calls_new(struct wakeup *wakeup);
 bool txn_calls_free(struct txn_calls *calls);
 
 /* The jobs. No other job may be running, and rk must live until txn_calls_ended returns true.
-   tainted: a request may still arrive at a broker (see client_transactional_destroy). */
+   tainted: a request may still arrive at a broker (see client_transactional_destroy). The rk to
+   destroy may be NULL. */
 void txn_calls_init(struct txn_calls *calls, rd_kafka_t *rk);
 void txn_calls_destroy(struct txn_calls *calls, rd_kafka_t *rk, bool tainted);
 
@@ -44,10 +48,8 @@ void txn_calls_send(struct txn_calls *calls, rd_kafka_t *rk,
                     rd_kafka_topic_partition_list_t *offsets,
                     rd_kafka_consumer_group_metadata_t *member);
 
-/* Return the duration of the running job (0: no job is running), and the client call of the latest
-   job for the log. */
+/* Returns the duration of the running job. 0: no job is running. */
 int64_t txn_calls_running_ms(struct txn_calls *calls);
-const char *txn_calls_name(const struct txn_calls *calls);
 
 /* Returns true once for each job, after its end, and fills outcome. */
 bool txn_calls_ended(struct txn_calls *calls, struct outcome *outcome);

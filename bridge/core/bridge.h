@@ -115,23 +115,21 @@ void bridge_hop_stored(struct bridge *bridge, const struct parcel *parcel, struc
 void bridge_delivery_stored(struct bridge *bridge, struct parcel *parcel, int32_t partition,
                             int64_t offset);
 
-/* The commit seq of port.commit or port.finish succeeded or failed. */
+/* At-least-once: the commit seq of port.commit succeeded or failed. */
 void bridge_committed(struct bridge *bridge, uint64_t seq, bool ok);
 
-/* Exactly-once: the transaction cannot be committed, and all of its records were reported.
-   ABORT_CAUSE_RECORDS: a target that refuses writes, or a record that no partition accepts, may be
-   the cause. ABORT_CAUSE_CLUSTER: the cluster was away, the lanes have another owner, the outcome
-   of the commit is unknown, or a record timed out. At most once for each producer, and never after
-   port.abort has aborted that producer. Between turns or inside port.reports. */
-void bridge_aborted(struct bridge *bridge, enum abort_cause cause, const char *why);
+/* Exactly-once: a fact about a transactional client. Inside port.reports, or where port.h says so.
+ */
+void bridge_client_fact(struct bridge *bridge, const struct client_fact *fact);
 
-/* The producer that port.abort replaces is ready. */
-void bridge_restarted(struct bridge *bridge);
+/* Exactly-once: returns whether all lanes must be lost, because a transaction failed whose work is
+   marked in the windows. They may be assigned again when bridge_may_gain returns true. Between
+   turns, and never while the lanes settle. */
+bool bridge_must_reread(const struct bridge *bridge);
 
-/* Exactly-once: brokers cannot complete a transaction, so any partition may have lost its leader.
-   Targets and own topics are looked up before the next record goes to them. Between turns or inside
-   port.reports. */
-void bridge_leaders_doubted(struct bridge *bridge);
+/* Returns whether lanes may be assigned. Exactly-once: false while the committed offsets may still
+   have to wait for a client that this bridge replaces. Ask again after each turn. */
+bool bridge_may_gain(const struct bridge *bridge);
 
 /* A broker reads no requests for for_ms, because a quota was exceeded. During this time, neither a
    target nor a topic of ours is to blame for silence. Between turns or inside port.reports. */

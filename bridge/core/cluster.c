@@ -2,6 +2,7 @@
 /* The cluster: when it last answered, how long it throttles, whether leaders are known. */
 #include "bridge/core/cluster.h"
 #include "bridge/core/bridge.h"
+#include "bridge/core/sender.h"
 #include "bridge/core/state.h"
 
 void cluster_answered(struct bridge *b)
@@ -44,5 +45,5 @@ void bridge_throttled(struct bridge *b, int64_t for_ms)
 /* Leaders do not matter if a spare producer could begin another transaction. */
 bool cluster_leaders_are_known(const struct bridge *b, int64_t whole_mono_ms, int64_t after_ms)
 {
-    return whole_mono_ms - b->cluster.stall_mono_ms >= after_ms || b->port.spare(b->port.ctx);
+    return whole_mono_ms - b->cluster.stall_mono_ms >= after_ms || sender_has_spare(b);
 }

@@ -9,6 +9,7 @@
 #include "bridge/core/progress.h"
 #include "bridge/core/restore.h"
 #include "bridge/core/seal.h"
+#include "bridge/core/sender.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target.h"
 #include "bridge/core/transaction.h"
@@ -34,21 +35,23 @@ static bool announce(struct bridge *b)
     size_t n = progress_collect(b);
     if (n == 0 && b->txn.n == 0)
         return false;
-    b->txn.announced = true;
     b->commit.proof_mono_ms = n > 0 ? b->now.mono_ms : INT64_MIN;
-    b->port.announce(b->port.ctx, b->commit.progress, n);
+    sender_announce(b, n);
     return true;
 }
 
 static void commit_transaction(struct bridge *b)
 {
     b->commit.last_mono_ms = b->now.mono_ms;
-    if (!b->txn.announced && !announce(b)) {
+    if (b->txn.offsets == OFFSETS_NONE && !announce(b)) {
         b->txn.state = TXN_OPEN; /* neither record nor progress */
         return;
     }
-    b->txn.state = TXN_COMMITTING;
-    b->port.finish(b->port.ctx, next_commit(b));
+    if (b->txn.state != TXN_OPEN && b->txn.state != TXN_CLOSED) /* the client is broken */
+        return;
+    b->txn.state = TXN_CLOSED;
+    (void)next_commit(b);
+    sender_finish(b);
 }
 
 /* Announces progress as if all records in flight were acknowledged, which saves a round trip. If
@@ -69,22 +72,22 @@ static void announce_early(struct bridge *b)
 static void end_transaction(struct bridge *b)
 {
     struct txn *t = &b->txn;
-    if (!t->failed && !list_is_empty(&b->events.ready)) /* they belong to it */
+    if (!list_is_empty(&b->events.ready)) /* they belong to it */
         return;
     if (t->state == TXN_OPEN && t->n > 0) {
-        t->state = TXN_ENDING;
-        t->ending_mono_ms = b->now.mono_ms;
-        if (t->single == NULL && !t->failed && txn_in_flight(b) > 0)
+        t->state = TXN_CLOSED;
+        t->closed_mono_ms = b->now.mono_ms;
+        if (t->single == NULL && txn_in_flight(b) > 0)
             announce_early(b);
     }
-    if (t->state == TXN_ENDING && !t->failed && txn_in_flight(b) == 0)
+    if (t->state == TXN_CLOSED && !b->commit.is_out && txn_in_flight(b) == 0)
         commit_transaction(b);
 }
 
 static void serve_transaction(struct bridge *b, bool progress_is_due)
 {
     const struct txn *t = &b->txn;
-    if (t->state == TXN_ENDING || (t->state == TXN_OPEN && t->n > 0 && txn_is_over(b)))
+    if (t->state == TXN_CLOSED || (t->state == TXN_OPEN && t->n > 0 && txn_is_over(b)))
         end_transaction(b);
     else if (t->state == TXN_OPEN && t->n == 0 && progress_is_due)
         commit_transaction(b);
@@ -184,7 +187,7 @@ void commit_doubt_ownership(struct bridge *b, int64_t stalled_ms)
     b->commit.proving = true;
     b->commit.proof_seq = b->commit.seq + 1;
     /* Offsets that were sent before the stall prove nothing. */
-    if (b->txn.announced && !b->commit.is_out)
+    if (b->txn.offsets != OFFSETS_NONE && !b->commit.is_out)
         b->commit.proof_seq++;
     if (!b->config.exactly_once)
         commit_invalidate(b);

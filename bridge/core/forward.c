@@ -10,6 +10,7 @@
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
 #include "bridge/core/redelivery.h"
+#include "bridge/core/sender.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target.h"
 #include "bridge/core/target_limits.h"
@@ -36,7 +37,10 @@ static int dispatch(struct bridge *b, struct parcel *p, struct forward *f, bool 
     f->from = p->queue->id;
     f->offset = p->offset;
     f->record = p->entry != NULL ? p->entry : p->record;
-    int err = b->port.forward(b->port.ctx, f);
+    int err = sender_enter(b);
+    f->client = b->sender.current;
+    if (err == 0)
+        err = b->port.forward(b->port.ctx, f);
     if (err != 0)
         return err;
     parcel_detach(b, p);
@@ -295,7 +299,7 @@ static void send_ready(struct bridge *b, enum ready kind)
 static void send_events(struct bridge *b)
 {
     for (struct link *l; (l = list_first(&b->events.ready)) != NULL;) {
-        if (txn_binds_topics(b) && (b->txn.state != TXN_OPEN || b->txn.failed))
+        if (txn_binds_topics(b) && b->txn.state != TXN_OPEN)
             return;
         if (send_event(b, list_item(l, struct parcel, link)) != 0)
             return;

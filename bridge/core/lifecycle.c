@@ -7,6 +7,7 @@
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
+#include "bridge/core/sender.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target_table.h"
 #include "bridge/core/transaction.h"
@@ -111,6 +112,7 @@ struct bridge *bridge_new(const struct bridge_config *config, const struct port 
         return NULL;
     }
     queues_init(b);
+    sender_init(b);
     return b;
 }
 
@@ -169,7 +171,7 @@ static void check_parcels(const struct bridge *b)
         unacked_bytes += p->unacked_bytes;
         assert(p->ownership == OWNED || p->state == PARCEL_IN_FLIGHT);
         assert(p->ownership != OWNED || b->lanes[p->queue->id.lane].owned);
-        bool marked_early = b->txn.announced || b->txn.state == TXN_BROKEN;
+        bool marked_early = b->txn.offsets != OFFSETS_NONE || b->txn.state == TXN_BROKEN;
         assert(p->ownership != OWNED ||
                p->offset < p->queue->window.base || /* the start of the log passed it */
                (marked_early && p->state == PARCEL_IN_FLIGHT) ||
@@ -203,4 +205,5 @@ void bridge_check(const struct bridge *b)
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++)
         queue_check(b, &b->queues[i]);
     check_parcels(b);
+    sender_check(b);
 }

@@ -13,6 +13,7 @@
 #include "bridge/core/redelivery.h"
 #include "bridge/core/restore.h"
 #include "bridge/core/seal.h"
+#include "bridge/core/sender.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target.h"
 #include "bridge/core/target_table.h"
@@ -23,7 +24,7 @@ static int64_t silent_ms(const struct bridge *b)
 {
     const struct txn *t = &b->txn;
     int64_t since_mono_ms =
-        t->answered_mono_ms > t->ending_mono_ms ? t->answered_mono_ms : t->ending_mono_ms;
+        t->answered_mono_ms > t->closed_mono_ms ? t->answered_mono_ms : t->closed_mono_ms;
     if (b->cluster.muted_mono_ms > since_mono_ms)
         since_mono_ms = b->cluster.muted_mono_ms;
     return b->now.mono_ms - since_mono_ms;
@@ -204,7 +205,7 @@ static void fail_transaction(struct bridge *b, struct parcel *p, struct target *
         parcel_forget(b, p);
         return;
     }
-    p->alone = true; /* waits for bridge_aborted */
+    p->alone = true; /* waits for aborted */
     parcel_ready(b, p);
 }
 
@@ -279,9 +280,10 @@ static void give_up(struct bridge *b, bool reread)
     begin_transaction(b);
     event_forget_transaction(b);
     b->txn.state = TXN_BROKEN;
+    b->txn.reread = reread;
     commit_invalidate(b);
     counter_add(&b->stats->aborts, 1);
-    b->port.abort(b->port.ctx, reread);
+    b->clock.turn_incomplete = true; /* its client is purged or replaced, and lanes are lost */
 }
 
 void outcome_lane_lost(struct bridge *b)
@@ -290,10 +292,10 @@ void outcome_lane_lost(struct bridge *b)
         give_up(b, false);
 }
 
-static void fail_single(struct bridge *b, enum abort_cause cause, const char *why)
+static void fail_single(struct bridge *b, enum blame blame, const char *why)
 {
     struct txn *t = &b->txn;
-    if (t->failed_report == REPORT_NOT_SENT && cause == ABORT_CAUSE_RECORDS) {
+    if (t->failed_report == REPORT_NOT_SENT && blame == BLAME_RECORDS) {
         if (t->failed_target != NULL)
             target_refuses(b, t->failed_target, why);
         t->failed_report = REPORT_REFUSED;
@@ -301,7 +303,8 @@ static void fail_single(struct bridge *b, enum abort_cause cause, const char *wh
     record_failed(b, t->failed_parcel, t->failed_report, why);
 }
 
-void bridge_aborted(struct bridge *b, enum abort_cause cause, const char *why)
+/* All records are reported, and the transaction cannot be committed. */
+static void aborted(struct bridge *b, enum blame blame, const char *why)
 {
     struct txn *t = &b->txn;
     if (t->state == TXN_BROKEN)
@@ -311,27 +314,53 @@ void bridge_aborted(struct bridge *b, enum abort_cause cause, const char *why)
     bool alone = t->failed_parcel != NULL && !t->event_failed;
     b->txn.single_failed |= alone;
     if (alone)
-        fail_single(b, cause, why);
-    else if (cause == ABORT_CAUSE_RECORDS && !t->reason_known && t->takes == READY_HOPS && t->n > 0)
+        fail_single(b, blame, why);
+    else if (blame == BLAME_RECORDS && !t->reason_known && t->takes == READY_HOPS && t->n > 0)
         bridge_notice(b, (struct notice){.kind = NOTICE_FORWARD_FAILED,
                                          .queue = t->unsent,
                                          .offset = t->unsent_offset,
                                          .to_slot = t->unsent_to,
                                          .reason = why});
-    else if (cause == ABORT_CAUSE_RECORDS && !t->reason_known)
+    else if (blame == BLAME_RECORDS && !t->reason_known)
         targets_suspect(b, why);
     give_up(b, !alone);
 }
 
-void bridge_leaders_doubted(struct bridge *b)
+static void act_on(struct bridge *b, enum sender_news news)
 {
-    outlets_doubt(b);
-    targets_look_up_again(b);
+    switch (news) {
+    case SENDER_NO_NEWS:
+        break;
+    case SENDER_COMMITTED:
+        bridge_committed(b, b->commit.seq, true);
+        break;
+    case SENDER_ABORTED: {
+        char why[TXN_WHY_MAX]; /* of the transaction, which ends */
+        memcpy(why, b->txn.why, sizeof why);
+        aborted(b, b->txn.blame, why[0] == '\0' ? "purged" : why);
+        break;
+    }
+    case SENDER_DOUBTS:
+        outlets_doubt(b);
+        targets_look_up_again(b);
+        break;
+    case SENDER_CONTINUES:
+        begin_transaction(b);
+        b->clock.turn_incomplete = true; /* lanes may be gained */
+        break;
+    }
 }
 
-void bridge_restarted(struct bridge *b)
+void bridge_client_fact(struct bridge *b, const struct client_fact *fact)
 {
-    begin_transaction(b);
+    act_on(b, sender_fact(b, fact));
+}
+
+void outcome_serve(struct bridge *b)
+{
+    b->port.reports(b->port.ctx);
+    for (enum sender_news news; (news = sender_serve(b)) != SENDER_NO_NEWS;)
+        act_on(b, news);
 }
 
 bool outcome_break(struct bridge *b, const char *why)
@@ -340,7 +369,7 @@ bool outcome_break(struct bridge *b, const char *why)
     if (!b->config.exactly_once || !sends)
         return false;
     b->txn.failed_parcel = NULL; /* forgotten with all other records */
-    bridge_aborted(b, ABORT_CAUSE_CLUSTER, why);
+    aborted(b, BLAME_CLUSTER, why);
     return true;
 }
 
@@ -352,7 +381,7 @@ void outcome_watch_silence(struct bridge *b)
 {
     static const char why[] = "a target acknowledged nothing for three seconds";
     struct txn *t = &b->txn;
-    if (t->state != TXN_ENDING || t->failed || silent_ms(b) < TXN_LISTEN_MS)
+    if (t->state != TXN_CLOSED || b->commit.is_out || silent_ms(b) < TXN_LISTEN_MS)
         return;
     if (b->now.mono_ms - t->listened_mono_ms >= TXN_LISTEN_MS) {
         t->listened_mono_ms = b->now.mono_ms;
@@ -363,5 +392,5 @@ void outcome_watch_silence(struct bridge *b)
     bool probe = t->single != NULL && t->single->target != NULL &&
                  t->single->target->state == TARGET_PROBING;
     if ((probe || t->answered) && targets_take_down_silent(b, why))
-        bridge_aborted(b, ABORT_CAUSE_CLUSTER, why);
+        aborted(b, BLAME_CLUSTER, why);
 }

@@ -5,6 +5,9 @@
 #define DELAYBRIDGE_BRIDGE_CORE_OUTCOME_H
 
 #include "bridge/core/state.h"
+
+/* Serves the reports that have arrived, and the transactional clients. */
+void outcome_serve(struct bridge *b);
 /* Exactly-once: marks a target as down that delays the transaction for too long. */
 void outcome_watch_silence(struct bridge *b);
 /* Exactly-once: gives up the open transaction before a lane is lost. */

@@ -148,7 +148,7 @@ static void mark_done(struct parcel *p)
 void parcel_done(struct bridge *b, struct parcel *p)
 {
     mark_done(p);
-    if (!b->txn.announced) /* otherwise it was marked early, and counted then */
+    if (b->txn.offsets == OFFSETS_NONE) /* otherwise it was marked early, and counted then */
         queue_changed(p->queue);
     parcel_free(b, p);
 }

@@ -21,10 +21,10 @@
    Order of calls, at-least-once:
      take -> forward -> bridge_reported -> commit -> bridge_committed
 
-   Order of calls, exactly-once, for each transaction:
-     take -> forward -> announce -> bridge_reported -> finish -> bridge_committed
-   A transaction that fails ends with bridge_aborted or a report that is not REPORT_OK. Then abort
-   -> bridge_restarted follows, and the next transaction begins. */
+   Order of calls, exactly-once, for each transaction of one client (sender.h):
+     take -> begin -> forward -> send_offsets -> bridge_reported -> commit_transaction
+   Each call that waits for brokers ends with a fact (bridge_client_fact). A transaction that fails
+   or is given up continues with purge -> bridge_reported -> CLIENT_PURGED -> renew. */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_PORT_H
 #define DELAYBRIDGE_BRIDGE_CORE_PORT_H
 
@@ -79,6 +79,9 @@ enum dead_letter_content {
     DEAD_LETTER_REASON_ONLY /* neither key nor headers, except those of the bridge */
 };
 
+/* The transactional clients: 0 to TXN_CLIENTS - 1, each with its transactional id. */
+enum { TXN_CLIENTS = 4 };
+
 /* A record to produce. All pointers are valid until port.forward returns. The record and its bytes
    are valid until the parcel was reported. */
 struct forward {
@@ -99,6 +102,7 @@ struct forward {
     /* FORWARD_TARGET, FORWARD_DEAD: the record has a batch to itself, because it may not fit. With
        exactly-once it is also the only record of its transaction, except for its events. */
     bool alone;
+    int client; /* exactly-once: it sends the record, and its transaction is open */
 };
 
 /* The outcome of one forwarded record. */
@@ -198,8 +202,8 @@ struct start {
     struct bytes witnesses; /* slot 0 only: as in struct progress; empty: none */
     bool fresh;   /* the group had no offset, so windows of earlier assignments are void */
     bool missing; /* the topic does not exist; has the effect of bridge_topic_missing */
-    /* Slot 0 only: the member kept its generation since it lost the lane, as after port.abort. So
-       no other owner can have written cancels. */
+    /* Slot 0 only: the member kept its generation since it lost the lane, as after a failed
+       transaction. So no other owner can have written cancels. */
     bool kept;
 };
 
@@ -220,10 +224,43 @@ struct load {
     int64_t from, end;
 };
 
-/* The reason why a transaction cannot be committed. */
-enum abort_cause {
-    ABORT_CAUSE_CLUSTER, /* the cluster, the group, or a record that timed out */
-    ABORT_CAUSE_RECORDS  /* perhaps one of its records or targets */
+/* The cause of a failure, as far as the client names it. */
+enum blame {
+    BLAME_NOBODY,  /* a consequence of another failure: the client gave the record up */
+    BLAME_CLUSTER, /* the cluster, the group, or a record that timed out */
+    BLAME_RECORDS  /* perhaps a record or its topic, so that another try would fail as well */
+};
+
+/* The calls of a transactional client that wait for brokers. One runs at a time. */
+enum client_call {
+    CALL_NONE,
+    CALL_SEND_OFFSETS, /* of port.send_offsets */
+    CALL_COMMIT,       /* of port.commit_transaction */
+    CALL_DESTROY,      /* the first one of port.renew */
+    CALL_INIT          /* the second one of port.renew, with the creation of the client */
+};
+
+/* Facts about the transactional clients. The comment of each lists the members of struct
+   client_fact that are set besides client. */
+enum client_event {
+    CLIENT_ENDED,      /* call, ok, may_arrive, offsets_may_arrive; blame and why if not ok */
+    CLIENT_FAILED,     /* blame, why: its transaction cannot be committed */
+    CLIENT_PURGED,     /* blame, why: after port.purge, it has no record without a report */
+    CLIENT_PRODUCED,   /* a broker has answered a record of the open transaction */
+    CLIENT_REGISTERED, /* the coordinator has answered a request to add a partition to it */
+    CLIENT_AWAY        /* client is unused: no broker can be reached now */
+};
+
+struct client_fact {
+    enum client_event event;
+    int client;
+    enum client_call call;
+    bool ok;
+    /* A request of the transaction protocol failed on the wire since the client was created, so it
+       may still arrive. offsets: one that may change committed offsets. */
+    bool may_arrive, offsets_may_arrive;
+    enum blame blame;
+    const char *why; /* a phrase for people */
 };
 
 struct port {
@@ -261,10 +298,11 @@ struct port {
 
     /* Produces a record. Returns 0: bridge_reported follows, in this or a later call of reports.
        Returns ERR_FULL: the port did not accept the record. It accepts none after the client knows
-       that the transaction cannot be committed. */
+       that the transaction cannot be committed, and CLIENT_FAILED follows in a later call of
+       reports. */
     int (*forward)(void *ctx, const struct forward *forward);
-    /* Calls bridge_reported for every report that has arrived. With exactly-once, it may also call
-       bridge_committed or bridge_aborted. */
+    /* Calls bridge_reported for every report that has arrived. With exactly-once, it also calls
+       bridge_client_fact. */
     void (*reports)(void *ctx);
     /* Looks a target up, and never creates the topic. The step machine has one look-up pending at a
        time. After LOOKUP_PENDING, the worker begins a turn when the answer has arrived. */
@@ -280,25 +318,27 @@ struct port {
     /* At-least-once: commits progress of n queues. bridge_committed(seq, ok) follows, in this call
        or later. */
     void (*commit)(void *ctx, uint64_t seq, const struct progress *progress, size_t n);
-    /* Exactly-once: the transaction contains this progress (n may be 0) and every record that was
-       forwarded in it, acknowledged or not. The port may send the progress to the brokers. No
-       record is forwarded before finish. */
-    void (*announce)(void *ctx, const struct progress *progress, size_t n);
-    /* Exactly-once: every record was acknowledged. Commits records and progress together, or
-       neither. bridge_committed(seq, true) or bridge_aborted follows. */
-    void (*finish)(void *ctx, uint64_t seq);
-    /* Exactly-once: aborts the open transaction and replaces the producer. Missing reports still
-       arrive. Answers to a commit of the old producer are dropped. bridge_restarted follows, never
-       in this call. By then the old producer is fenced, or it never began to commit. The step
-       machine does not call abort again before bridge_restarted.
 
-       reread: all lanes are lost before bridge_restarted. They are assigned again after it, with
-       committed offsets that no open transaction can change. A rebalance meanwhile may revoke
-       them. */
-    void (*abort)(void *ctx, bool reread);
-    /* Exactly-once: returns whether a spare producer could begin a transaction at once after an
-       abort. */
-    bool (*spare)(void *ctx);
+    /* Transactions, exactly-once: the orders to a transactional client (sender.h). Facts follow in
+       a later call of reports, unless the comment says otherwise. */
+
+    /* Begins a transaction. Returns 0, or ERR_KAFKA after the fact CLIENT_FAILED. */
+    int (*begin)(void *ctx, int client) must_check;
+    /* Adds n entries of progress to its transaction, in the name of the assignment by which the
+       lanes are owned. n may be 0. Records may be in flight. Returns 0, and CALL_SEND_OFFSETS
+       follows, or ERR_KAFKA: the lanes are not assigned any more, or memory is lacking. */
+    int (*send_offsets)(void *ctx, int client, const struct progress *progress,
+                        size_t n) must_check;
+    /* Commits records and progress together, or neither. CALL_COMMIT follows. If that failed, the
+       commit may take effect nevertheless, even later. */
+    void (*commit_transaction)(void *ctx, int client);
+    /* Gives its records up. Their reports follow, and then CLIENT_PURGED. A call may run. */
+    void (*purge)(void *ctx, int client);
+    /* Destroys the client, if it exists, and creates and initializes one with the same id, which
+       fences the old one. CALL_DESTROY and CALL_INIT follow. CALL_INIT ends when the transaction of
+       the old one has ended, so that no offsets of it are pending. Facts of the old client are
+       dropped. was_left: a call of it has ended after its transaction was given up. */
+    void (*renew)(void *ctx, int client, bool was_left);
     /* Deletes the records of a level below base, which is committed. Success calls bridge_trimmed.
        Otherwise the step machine repeats the call a minute later. */
     void (*trim)(void *ctx, struct queue_id queue, int64_t base);

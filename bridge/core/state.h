@@ -333,6 +333,7 @@ struct bridge {
     struct cluster cluster;
     struct commit commit;
     struct txn txn;
+    struct sender sender;
     struct notes notes;
     struct bulk bulk;
     struct cancel_state cancels;

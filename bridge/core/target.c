@@ -294,7 +294,7 @@ static bool ends_doubt(const struct target *t, const struct parcel *p, bool othe
 void target_reported(struct bridge *b, struct target *t, struct parcel *p,
                      const struct answer *answer)
 {
-    bool others_failed = b->txn.failed;
+    bool others_failed = b->txn.state == TXN_FAILED;
     p->target = NULL;
     t->in_flight--;
     t->in_flight_bytes -= (size_t)record_memory(p->record, 0);

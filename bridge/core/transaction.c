@@ -102,7 +102,7 @@ bool txn_takes(struct bridge *b, bool alone)
     struct txn *t = &b->txn;
     if (!b->config.exactly_once)
         return true;
-    if (t->state != TXN_OPEN || t->failed || t->single != NULL || is_full(b))
+    if (t->state != TXN_OPEN || t->single != NULL || is_full(b))
         return false;
     t->close_requested |= alone && t->n > 0;
     return !t->close_requested;
@@ -157,7 +157,8 @@ void txn_took(struct bridge *b, struct parcel *p, bool alone)
 void txn_failed(struct bridge *b, struct parcel *p, struct target *target, enum report report)
 {
     struct txn *t = &b->txn;
-    t->failed = true;
+    if (t->state != TXN_BROKEN) /* a fact about the client may have come first */
+        t->state = TXN_FAILED;
     t->reason_known |= report != REPORT_NOT_SENT;
     if (t->single == p) {
         t->failed_parcel = p;
@@ -182,8 +183,8 @@ static int64_t over_mono_ms(const struct bridge *b)
 bool txn_is_over(const struct bridge *b)
 {
     const struct txn *t = &b->txn;
-    return t->single != NULL || t->close_requested || t->failed || is_full(b) ||
-           b->commit.proving || b->now.mono_ms >= over_mono_ms(b);
+    return t->single != NULL || t->close_requested || is_full(b) || b->commit.proving ||
+           b->now.mono_ms >= over_mono_ms(b);
 }
 
 size_t txn_in_flight(const struct bridge *b)
@@ -193,7 +194,7 @@ size_t txn_in_flight(const struct bridge *b)
 
 bool txn_is_out(const struct bridge *b)
 {
-    return b->txn.state == TXN_ENDING || b->txn.state == TXN_COMMITTING;
+    return b->txn.state == TXN_CLOSED || b->txn.state == TXN_FAILED;
 }
 
 int64_t txn_wait_ms(const struct bridge *b)

@@ -2,10 +2,10 @@
 /* transaction: the state of the open transaction. With exactly-once, forwarded records and the
    progress that they make are one transaction:
 
-     OPEN        accepts records; ends when no more are due, or when it is old or full
-     ENDING      accepts none; waits for its last reports, and its progress is announced meanwhile
-     COMMITTING  the port commits; then OPEN again
-     BROKEN      aborted; the port replaces its producer; then OPEN again
+     OPEN     accepts records; ends when no more are due, or when it is old or full
+     CLOSED   accepts none; its progress is sent, and after its last report it is committed
+     FAILED   cannot be committed; its last reports may still find the cause
+     BROKEN   given up, without records; its client is replaced (sender.h); then OPEN again
 
    Reports mark windows at once, as in the other mode. The marks become valid when the transaction
    is committed. If it breaks, all lanes are lost and read again from the committed offsets. Notes
@@ -46,7 +46,7 @@ void txn_owes(struct bridge *b, const struct parcel *event);
 void txn_failed(struct bridge *b, struct parcel *p, struct target *target, enum report report);
 /* Returns whether it is complete: it accepts no more records. */
 bool txn_is_over(const struct bridge *b);
-bool txn_is_out(const struct bridge *b); /* ENDING or COMMITTING */
+bool txn_is_out(const struct bridge *b); /* CLOSED or FAILED */
 /* Returns the number of its records without a report. */
 size_t txn_in_flight(const struct bridge *b);
 /* Returns the ms until it needs a turn. */

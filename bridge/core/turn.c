@@ -97,16 +97,16 @@ int64_t bridge_turn(struct bridge *b, struct now now)
     clock_update(b, now);
     b->clock.turn_incomplete = false;
     if (b->commit.proving) {
-        b->port.reports(b->port.ctx);
+        outcome_serve(b);
         if (txn_binds_topics(b)) /* the transaction cannot end without its events */
             forward_settle(b);
         slowness_serve(b);
         commit_prove_ownership(b);
         outcome_watch_silence(b);
-        return BRIDGE_WAIT_MAX_MS;
+        return b->clock.turn_incomplete ? 0 : BRIDGE_WAIT_MAX_MS;
     }
     deliver_due(b);
-    b->port.reports(b->port.ctx);
+    outcome_serve(b);
     outlets_serve(b);
     targets_serve(b);
     serve_queues(b);
@@ -135,7 +135,7 @@ void bridge_commit(struct bridge *b, struct now now)
 size_t bridge_settle(struct bridge *b, struct now now)
 {
     b->now = now;
-    b->port.reports(b->port.ctx);
+    outcome_serve(b);
     bool owes = forward_settle(b);
     bool is_out = commit_settle(b);
     return b->in_flight - b->revoked + is_out + owes;

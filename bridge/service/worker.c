@@ -48,15 +48,10 @@ static void serve_levels_handle(struct worker *w)
    are lost before the next transaction begins, and assigned again afterwards. */
 static void read_again(struct worker *w)
 {
-    if (w->reread)
+    if (bridge_must_reread(w->bridge))
         group_reread(w->group);
-    w->reread = false;
-    if (w->restarted) {
-        w->restarted = w->aborting = false;
-        w->regain = true;
-        bridge_restarted(w->bridge);
-    }
-    w->regain = w->regain && !group_regain(w->group);
+    if (bridge_may_gain(w->bridge))
+        group_regain(w->group);
 }
 
 static void take_live(struct worker *w)

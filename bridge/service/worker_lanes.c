@@ -25,30 +25,15 @@ static void on_reported(void *ctx, struct parcel *parcel, enum report report, co
     bridge_reported(((struct worker *)ctx)->bridge, parcel, report, why);
 }
 
-static void on_transaction_committed(void *ctx, uint64_t seq)
+static void on_fact(void *ctx, const struct client_fact *fact)
 {
-    bridge_committed(((struct worker *)ctx)->bridge, seq, true);
-}
-
-static void on_transaction_aborted(void *ctx, enum abort_cause cause, const char *why)
-{
-    bridge_aborted(((struct worker *)ctx)->bridge, cause, why);
+    bridge_client_fact(((struct worker *)ctx)->bridge, fact);
 }
 
 /* Each try costs all lanes ten seconds. */
 static void on_offsets_refused(void *ctx)
 {
     group_omit_witnesses(((struct worker *)ctx)->group, OMIT_MS);
-}
-
-static void on_restarted(void *ctx)
-{
-    ((struct worker *)ctx)->restarted = true;
-}
-
-static void on_leaders_doubted(void *ctx)
-{
-    bridge_leaders_doubted(((struct worker *)ctx)->bridge);
 }
 
 static void on_landed(void *ctx, const struct parcel *parcel, struct queue_id level, int64_t offset)
@@ -342,19 +327,15 @@ struct producer_config worker_producer_config(struct worker *w)
                                     .trimmed = on_trimmed,
                                     .transactional_id =
                                         w->config.config->exactly_once ? w->transactional_id : NULL,
-                                    .committed = on_transaction_committed,
+                                    .fact = on_fact,
                                     .offsets_refused = on_offsets_refused,
-                                    .aborted = on_transaction_aborted,
-                                    .restarted = on_restarted,
-                                    .leaders_doubted = on_leaders_doubted,
                                     .ctx = w};
 }
 
-/* Returns false while a broken transaction is open: its offsets are not stable until its producer
-   is replaced. This thread replaces the producer, so it must not wait for the offsets. */
+/* This thread replaces the client of a broken transaction, so it must not wait for the offsets. */
 static bool may_gain(void *ctx)
 {
-    return !((struct worker *)ctx)->aborting;
+    return bridge_may_gain(((struct worker *)ctx)->bridge);
 }
 
 struct loads_config worker_loads_config(struct worker *w)

@@ -58,12 +58,6 @@ struct worker {
     char instance[256];       /* that id */
     char transactional_id[PRODUCER_ID_MAX - 2];
 
-    /* Exactly-once: steps after an aborted transaction, in their order. */
-    bool aborting;  /* no lane is assigned until the producer is replaced */
-    bool reread;    /* all lanes are to be lost, and assigned again afterwards */
-    bool restarted; /* the producer was replaced */
-    bool regain;    /* the lanes are to be assigned again */
-
     /* Unreadable ranges (worker_unreadable.c). */
     struct probe *probe; /* NULL: it was not needed yet */
     /* By queue index: offset at which the next search for the operator's dead letter begins.

@@ -62,34 +62,36 @@ static void port_commit(void *ctx, uint64_t seq, const struct progress *progress
     group_commit(((struct worker *)ctx)->group, seq, progress, n);
 }
 
-static void port_announce(void *ctx, const struct progress *progress, size_t n)
+static int port_begin(void *ctx, int client)
+{
+    return producer_begin(((struct worker *)ctx)->producer, client);
+}
+
+static int port_send_offsets(void *ctx, int client, const struct progress *progress, size_t n)
 {
     struct worker *w = ctx;
     rd_kafka_topic_partition_list_t *offsets = group_offsets(w->group, progress, n);
     rd_kafka_consumer_group_metadata_t *member = offsets ? group_identity(w->group) : NULL;
-    if (member == NULL && offsets != NULL)
+    if (member != NULL)
+        producer_send_offsets(w->producer, client, offsets, member);
+    else if (offsets != NULL)
         rd_kafka_topic_partition_list_destroy(offsets);
-    producer_announce(w->producer, member != NULL ? offsets : NULL, member);
+    return member != NULL ? 0 : ERR_KAFKA;
 }
 
-static void port_finish(void *ctx, uint64_t seq)
+static void port_commit_transaction(void *ctx, int client)
 {
-    producer_finish(((struct worker *)ctx)->producer, seq);
+    producer_commit(((struct worker *)ctx)->producer, client);
 }
 
-static void port_abort(void *ctx, bool reread)
+static void port_purge(void *ctx, int client)
 {
-    struct worker *w = ctx;
-    w->reread |= reread;
-    if (w->producer == NULL)
-        return;
-    w->aborting = true;
-    producer_abort(w->producer);
+    producer_purge_client(((struct worker *)ctx)->producer, client);
 }
 
-static bool port_spare(void *ctx)
+static void port_renew(void *ctx, int client, bool was_left)
 {
-    return producer_has_spare(((struct worker *)ctx)->producer);
+    producer_renew(((struct worker *)ctx)->producer, client, was_left);
 }
 
 static void port_trim(void *ctx, struct queue_id queue, int64_t base)
@@ -186,10 +188,11 @@ struct port worker_port(struct worker *w)
                          .pause = port_pause,
                          .seek = port_seek,
                          .commit = port_commit,
-                         .announce = port_announce,
-                         .finish = port_finish,
-                         .abort = port_abort,
-                         .spare = port_spare,
+                         .begin = port_begin,
+                         .send_offsets = port_send_offsets,
+                         .commit_transaction = port_commit_transaction,
+                         .purge = port_purge,
+                         .renew = port_renew,
                          .trim = port_trim,
                          .query_ends = port_query_ends,
                          .load = port_load,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* producer with a transactional id: committed and aborted transactions. The mock's topics keep
-   aborted records, so the tests check only the reports of the producer. */
+/* producer with a transactional id: the orders to its clients, and the facts that follow. The
+   mock's topics keep aborted records, so the tests check only reports and facts. */
 #include "bridge/base/clock.h"
 #include "consumer/client/client.h"
 #include "consumer/client/mock.h"
@@ -9,16 +9,17 @@
 #include <criterion/criterion.h>
 
 enum { TIMEOUT_MS = 20000, LANES = 1, SLOTS = 2 };
+enum { PRODUCE = 0, ADD_PARTITIONS = 24 }; /* requests of the protocol */
 
 static const char *const topics[SLOTS] = {"schedule", "schedule.1s"};
 
-/* The events of the producer. */
 struct heard {
     int reports, refusals;
-    enum report report; /* the last one */
-    uint64_t committed;
-    bool aborted, restarted;
-    int doubts; /* of leaders */
+    enum report report;                    /* the last one */
+    int facts[CLIENT_AWAY + 1];            /* by event */
+    struct client_fact ended[TXN_CLIENTS]; /* the last one of each client */
+    enum blame blame;                      /* of the last CLIENT_FAILED */
+    int failed_reports;                    /* the reports before it */
 };
 
 struct stage {
@@ -49,25 +50,61 @@ static void on_trimmed(void *ctx, const char *topic, int partition, int64_t low)
     (void)ctx, (void)topic, (void)partition, (void)low;
 }
 
-static void on_committed(void *ctx, uint64_t seq)
+static void on_fact(void *ctx, const struct client_fact *fact)
 {
-    ((struct heard *)ctx)->committed = seq;
+    struct heard *heard = ctx;
+    heard->facts[fact->event]++;
+    if (fact->event == CLIENT_ENDED)
+        heard->ended[fact->client] = *fact;
+    if (fact->event == CLIENT_FAILED) {
+        heard->blame = fact->blame;
+        heard->failed_reports = heard->reports;
+    }
 }
 
-static void on_aborted(void *ctx, enum abort_cause cause, const char *why)
+static void on_offsets_refused(void *ctx)
 {
-    (void)cause, (void)why;
-    ((struct heard *)ctx)->aborted = true;
+    (void)ctx;
+    cr_assert_fail();
 }
 
-static void on_restarted(void *ctx)
+static void nothing(void *ctx, int32_t number)
 {
-    ((struct heard *)ctx)->restarted = true;
+    (void)ctx, (void)number;
 }
 
-static void on_leaders_doubted(void *ctx)
+static void serve(struct stage *stage)
 {
-    ((struct heard *)ctx)->doubts++;
+    wakeup_wait(&stage->wakeup, 0, 10000, nothing, NULL);
+    producer_reports(stage->producer);
+}
+
+/* Waits for the end of a call. */
+static void await_end(struct stage *stage, int client, enum client_call call)
+{
+    int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
+    struct client_fact *ended = &stage->heard.ended[client];
+    while (ended->call != call && clock_mono_ms() < until_ms)
+        serve(stage);
+    cr_assert_eq(ended->call, call);
+    cr_assert(ended->ok);
+    ended->call = CALL_NONE;
+}
+
+static void await_fact(struct stage *stage, enum client_event event)
+{
+    int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
+    while (stage->heard.facts[event] == 0 && clock_mono_ms() < until_ms)
+        serve(stage);
+    cr_assert_gt(stage->heard.facts[event], 0);
+}
+
+static void renew(struct stage *stage, int client)
+{
+    producer_renew(stage->producer, client, false);
+    await_end(stage, client, CALL_INIT);
+    stage->heard.refusals = 0;
+    memset(stage->heard.facts, 0, sizeof stage->heard.facts);
 }
 
 static void open_stage(struct stage *stage)
@@ -92,13 +129,11 @@ static void open_stage(struct stage *stage)
                                      .landed = on_landed,
                                      .trimmed = on_trimmed,
                                      .transactional_id = "producers",
-                                     .committed = on_committed,
-                                     .aborted = on_aborted,
-                                     .restarted = on_restarted,
-                                     .offsets_refused = on_leaders_doubted,
-                                     .leaders_doubted = on_leaders_doubted,
+                                     .fact = on_fact,
+                                     .offsets_refused = on_offsets_refused,
                                      .ctx = &stage->heard};
     cr_assert_eq(producer_new(&config, &stage->producer, &error), 0, "%s", error.text);
+    renew(stage, 0);
 }
 
 static void close_stage(struct stage *stage)
@@ -108,147 +143,169 @@ static void close_stage(struct stage *stage)
     mock_stop(stage->mock);
 }
 
-static void nothing(void *ctx, int32_t number)
-{
-    (void)ctx, (void)number;
-}
-
-static void serve(struct stage *stage)
-{
-    wakeup_wait(&stage->wakeup, 0, 10000, nothing, NULL);
-    producer_reports(stage->producer);
-}
-
-/* Forwards a record in the transaction of the active producer. Returns without its report. */
-static void send_hop(struct stage *stage)
+/* Forwards a record. Returns without its report. */
+static int send_hop(struct stage *stage, int client)
 {
     static const struct record record = {.value = {(const uint8_t *)"x", 1}};
     static struct parcel_note parcel;
     const struct forward hop = {.kind = FORWARD_LEVEL,
                                 .parcel = (struct parcel *)(void *)&parcel,
                                 .record = &record,
-                                .slot = 1};
-    int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
-    while (producer_forward(stage->producer, &hop) != 0 && clock_mono_ms() < until_ms)
-        serve(stage);
+                                .slot = 1,
+                                .client = client};
+    return producer_forward(stage->producer, &hop);
 }
 
-/* Does the same, and waits for the acknowledgement. */
-static void forward(struct stage *stage)
+static void await_report(struct stage *stage, int before)
 {
     int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
-    int before = stage->heard.reports;
-    send_hop(stage);
     while (stage->heard.reports == before && clock_mono_ms() < until_ms)
         serve(stage);
     cr_assert_eq(stage->heard.reports, before + 1);
+}
+
+/* Begins a transaction with one record, and waits for its acknowledgement. */
+static void begin(struct stage *stage, int client)
+{
+    int before = stage->heard.reports;
+    cr_assert_eq(producer_begin(stage->producer, client), 0);
+    cr_assert_eq(send_hop(stage, client), 0);
+    await_report(stage, before);
     cr_assert_eq(stage->heard.refusals, 0);
 }
 
-static void commit(struct stage *stage, uint64_t seq, bool with_offsets)
+static const struct client_fact *commit(struct stage *stage, int client, int64_t offset)
 {
-    int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
-    rd_kafka_topic_partition_list_t *offsets =
-        with_offsets ? rd_kafka_topic_partition_list_new(1) : NULL;
-    if (with_offsets)
-        rd_kafka_topic_partition_list_add(offsets, topics[0], 0)->offset = (int64_t)seq;
-    producer_announce(stage->producer, offsets,
-                      with_offsets ? rd_kafka_consumer_group_metadata_new("producers") : NULL);
-    producer_finish(stage->producer, seq);
-    while (stage->heard.committed != seq && !stage->heard.aborted && clock_mono_ms() < until_ms)
-        serve(stage);
+    rd_kafka_topic_partition_list_t *offsets = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(offsets, topics[0], 0)->offset = offset;
+    producer_send_offsets(stage->producer, client, offsets,
+                          rd_kafka_consumer_group_metadata_new("producers"));
+    await_end(stage, client, CALL_SEND_OFFSETS);
+    producer_commit(stage->producer, client);
+    await_end(stage, client, CALL_COMMIT);
+    return &stage->heard.ended[client];
 }
 
 Test(producer, forwarded_records_are_committed_with_their_offsets)
 {
     struct stage stage;
     open_stage(&stage);
-    for (uint64_t seq = 1; seq <= 4; seq++) { /* two transactions for each producer */
-        forward(&stage);
-        commit(&stage, seq, true);
-        cr_assert_eq(stage.heard.committed, seq);
+    renew(&stage, 1);
+    for (int n = 0; n < 4; n++) { /* two transactions for each client */
+        begin(&stage, n % 2);
+        const struct client_fact *ended = commit(&stage, n % 2, n);
+        cr_expect_not(ended->may_arrive || ended->offsets_may_arrive);
     }
-    cr_assert_not(stage.heard.aborted);
+    cr_expect_eq(stage.heard.facts[CLIENT_FAILED], 0);
+    cr_expect_eq(stage.heard.facts[CLIENT_PRODUCED], 4);
+    cr_expect_geq(stage.heard.facts[CLIENT_REGISTERED], 1);
     close_stage(&stage);
 }
 
-/* Without its offsets, for example for lack of memory, a committed transaction would be repeated.
- */
-Test(producer, transaction_without_its_offsets_is_aborted)
+/* It has no handle yet, and two have. */
+Test(producer, client_that_was_never_used_is_created)
 {
     struct stage stage;
     open_stage(&stage);
-    forward(&stage);
-    commit(&stage, 1, false);
-    cr_assert_eq(stage.heard.committed, 0);
-    cr_assert(stage.heard.aborted);
+    producer_renew(stage.producer, 2, false);
+    cr_expect_eq(stage.heard.ended[2].call, CALL_NONE, "no fact arrives inside its order");
+    await_end(&stage, 2, CALL_INIT);
+    begin(&stage, 2);
+    (void)commit(&stage, 2, 1);
     close_stage(&stage);
 }
 
-static void await_restart(struct stage *stage)
-{
-    producer_abort(stage->producer);
-    int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
-    while (!stage->heard.restarted && clock_mono_ms() < until_ms)
-        serve(stage);
-    cr_assert(stage->heard.restarted);
-    stage->heard.aborted = false;
-    stage->heard.refusals = 0;
-}
-
-Test(producer, new_transaction_begins_after_an_aborted_one)
+Test(producer, new_transaction_begins_after_one_that_was_given_up)
 {
     struct stage stage;
     open_stage(&stage);
-    forward(&stage);
-    commit(&stage, 1, false);
-    await_restart(&stage);
-    forward(&stage);
-    commit(&stage, 2, true);
-    cr_assert_eq(stage.heard.committed, 2);
+    begin(&stage, 0);
+    producer_purge_client(stage.producer, 0);
+    cr_expect_eq(stage.heard.facts[CLIENT_PURGED], 0, "no fact arrives inside its order");
+    await_fact(&stage, CLIENT_PURGED);
+    renew(&stage, 0);
+    begin(&stage, 0);
+    (void)commit(&stage, 0, 2);
     close_stage(&stage);
 }
 
 /* A request with its offsets failed on the wire, and was sent again. */
-Test(producer, client_keeps_the_turn_until_its_late_offsets_are_fenced)
+Test(producer, late_request_may_arrive_until_the_client_is_replaced)
 {
     struct stage stage;
     open_stage(&stage);
-    forward(&stage);
-    enum role role = stage.producer->txn.turn;
-    struct producer_turn *turn = producer_turn_of(stage.producer, role);
-    atomic_store(&turn->tainted, true);
-    atomic_store(&turn->offsets_tainted, true);
-    commit(&stage, 1, true);
-    cr_assert_eq(stage.heard.committed, 1);
-    cr_expect_eq(stage.producer->txn.turn, role);
-    forward(&stage);
-    cr_expect_eq(stage.producer->txn.turn, role, "no other client sends offsets before it");
-    commit(&stage, 2, true);
-    cr_assert_eq(stage.heard.committed, 2);
-    cr_expect_neq(stage.producer->txn.turn, role);
+    begin(&stage, 0);
+    atomic_store(&stage.producer->txn[0].tainted, true);
+    atomic_store(&stage.producer->txn[0].offsets_tainted, true);
+    const struct client_fact *ended = commit(&stage, 0, 1);
+    cr_expect(ended->may_arrive);
+    cr_expect(ended->offsets_may_arrive);
+    renew(&stage, 0);
+    begin(&stage, 0);
+    ended = commit(&stage, 0, 2);
+    cr_expect_not(ended->may_arrive || ended->offsets_may_arrive);
+    close_stage(&stage);
+}
+
+Test(producer, failure_of_a_record_comes_before_its_report_and_blames_it)
+{
+    struct stage stage;
+    open_stage(&stage);
+    mock_fail(stage.mock, PRODUCE, RD_KAFKA_RESP_ERR_INVALID_RECORD, 1);
+    cr_assert_eq(producer_begin(stage.producer, 0), 0);
+    cr_assert_eq(send_hop(&stage, 0), 0);
+    await_report(&stage, 0);
+    cr_expect_eq(stage.heard.report, REPORT_UNFIT);
+    cr_expect_eq(stage.heard.facts[CLIENT_FAILED], 1);
+    cr_expect_eq(stage.heard.failed_reports, 0);
+    cr_expect_eq(stage.heard.blame, BLAME_RECORDS);
+    close_stage(&stage);
+}
+
+/* The worker must not wait for 0 ms meanwhile. */
+Test(producer, broken_client_accepts_no_record_until_it_is_purged)
+{
+    struct stage stage;
+    open_stage(&stage);
+    mock_fail(stage.mock, PRODUCE, RD_KAFKA_RESP_ERR_INVALID_RECORD, 1);
+    cr_assert_eq(producer_begin(stage.producer, 0), 0);
+    cr_assert_eq(send_hop(&stage, 0), 0);
+    await_report(&stage, 0);
+    cr_assert_eq(send_hop(&stage, 0), 0, "it is held");
+    producer_reports(stage.producer);
+    cr_expect_eq(producer_wait_ms(stage.producer), INT64_MAX);
+    cr_expect_eq(send_hop(&stage, 0), ERR_FULL);
+    producer_reports(stage.producer);
+    cr_expect_eq(stage.heard.facts[CLIENT_FAILED], 2);
+    cr_expect_eq(stage.heard.blame, BLAME_NOBODY, "the client names no cause");
+    producer_purge_client(stage.producer, 0);
+    await_fact(&stage, CLIENT_PURGED);
+    cr_expect_eq(stage.heard.reports, 2);
+    renew(&stage, 0);
+    begin(&stage, 0);
+    (void)commit(&stage, 0, 1);
     close_stage(&stage);
 }
 
 /* Brokers cannot complete the last transaction of this client, since a partition lost its leader.
  */
-Test(producer, transaction_that_the_coordinator_refuses_is_given_up)
+Test(producer, coordinator_that_refuses_a_transaction_is_heard)
 {
-    enum { ADD_PARTITIONS = 24, ERRORS_N = 2000 };
+    enum { ERRORS_N = 2000 };
     struct stage stage;
     open_stage(&stage);
     mock_fail(stage.mock, ADD_PARTITIONS, RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS, ERRORS_N);
-    send_hop(&stage);
-    int64_t until_ms = clock_mono_ms() + TIMEOUT_MS;
-    while (!stage.heard.aborted && clock_mono_ms() < until_ms)
-        serve(&stage);
-    cr_assert(stage.heard.aborted);
+    cr_assert_eq(producer_begin(stage.producer, 0), 0);
+    cr_assert_eq(send_hop(&stage, 0), 0);
+    await_fact(&stage, CLIENT_REGISTERED);
+    cr_expect_eq(stage.heard.facts[CLIENT_PRODUCED], 0);
+    producer_purge_client(stage.producer, 0);
+    await_fact(&stage, CLIENT_PURGED);
+    cr_expect_eq(stage.heard.reports, 1);
     cr_expect_eq(stage.heard.report, REPORT_NOT_SENT, "neither record nor topic is to blame");
-    cr_expect_geq(stage.heard.doubts, 1);
     mock_fail(stage.mock, ADD_PARTITIONS, 0, 0);
-    await_restart(&stage);
-    forward(&stage);
-    commit(&stage, 1, true);
-    cr_expect_eq(stage.heard.committed, 1);
+    renew(&stage, 0);
+    begin(&stage, 0);
+    (void)commit(&stage, 0, 1);
     close_stage(&stage);
 }

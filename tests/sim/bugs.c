@@ -235,18 +235,10 @@ static void lie_commit(void *ctx, uint64_t seq, const struct progress *progress,
         bridge_committed(p->bridge, seq, true);
 }
 
-static void lie_announce(void *ctx, const struct progress *progress, size_t n)
+static int lie_send_offsets(void *ctx, int client, const struct progress *progress, size_t n)
 {
     struct process *p = ctx;
-    ((struct liar *)p->liar)->real.announce(ctx, lies_of(p, progress, n), n);
-}
-
-static void lie_finish(void *ctx, uint64_t seq)
-{
-    struct process *p = ctx;
-    ((struct liar *)p->liar)->real.finish(ctx, seq);
-    if (bug_of(p) == BUG_TOLD_TOO_SOON && sometimes(p, 10))
-        bridge_committed(p->bridge, seq, true);
+    return ((struct liar *)p->liar)->real.send_offsets(ctx, client, lies_of(p, progress, n), n);
 }
 
 static void lie_trim(void *ctx, struct queue_id q, int64_t base)
@@ -270,8 +262,7 @@ struct port bug_port(struct process *p, struct port port)
     port.reports = lie_reports;
     port.seek = lie_seek;
     port.commit = lie_commit;
-    port.announce = lie_announce;
-    port.finish = lie_finish;
+    port.send_offsets = lie_send_offsets;
     port.trim = lie_trim;
     return port;
 }
@@ -325,11 +316,6 @@ bool bug_commit_ok(const struct process *p, bool ok, bool unknown)
 {
     return ok || (bug_of(p) == BUG_FENCED_IS_SUCCESS && !unknown) ||
            (bug_of(p) == BUG_UNKNOWN_IS_SUCCESS && unknown);
-}
-
-void bug_aborted(struct process *p, enum abort_cause cause, const char *why)
-{
-    bridge_aborted(p->bridge, cause, why);
 }
 
 bool bug_reads_unstable(const struct process *p)

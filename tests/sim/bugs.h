@@ -44,7 +44,6 @@
       "a commit has no generation, so that the coordinator checks none")                         \
     X(REREAD_TOO_SOON, "reread_too_soon", "lanes are read again before the new producer exists") \
     X(NOT_FENCED, "not_fenced", "a new producer leaves the old one's transaction open")          \
-    X(ABORT_KEEPS_LANES, "abort_keeps_lanes", "after an abort, reading continues where it was")  \
     X(UNKNOWN_IS_SUCCESS, "unknown_is_success",                                                  \
       "a commit of unknown outcome is reported as successful")                                   \
     X(TOLD_TOO_SOON, "told_too_soon", "a commit is reported as successful when it is sent")      \
@@ -54,8 +53,7 @@
     X(LANDED_AT_START, "landed_at_start", "every hop is reported as stored at offset 0")         \
     X(HEAD_FORGED, "head_forged", "a record has another timestamp at each reading")              \
     X(UNREAD_UNKNOWN, "unread_unknown", "a queue always seems to have no records at hand")       \
-    X(LEADERLESS_IS_WHOLE, "leaderless_is_whole",                                                \
-      "leaders and a spare producer always seem to be available")                                \
+    X(LEADERLESS_IS_WHOLE, "leaderless_is_whole", "leaders always seem to be available")         \
     X(CANCEL_DONE_AT_INSERT, "cancel_done_at_insert", "a cancel is done before its entry is")    \
     X(SEAL_OF_STABLE_ENDS, "seal_of_stable_ends", "the ends of levels are last stable offsets")  \
     X(LOAD_TO_STABLE_END, "load_to_stable_end", "cancels are loaded to the last stable offset")  \
@@ -85,7 +83,6 @@ void bug_reported(struct process *process, struct parcel *parcel, enum report re
 int64_t bug_landed(const struct process *process, int64_t offset);
 bool bug_report_lost(struct process *process);
 bool bug_commit_ok(const struct process *process, bool ok, bool unknown);
-void bug_aborted(struct process *process, enum abort_cause cause, const char *why);
 bool bug_reads_unstable(const struct process *process);
 void bug_lane_lost(struct process *process, int lane);
 void bug_forget(struct process *process, int lane); /* the layer's own state of this lane */

@@ -25,8 +25,7 @@ void setup_fair(struct world *w)
                               .turn_ms = 1,
                               .notice_ms = 100,
                               .mark_ms = 10,
-                              .restart_ms = 100,
-                              .restarts_at_once = 5000};
+                              .restart_ms = 100};
 }
 
 static void choose_ladder(struct rng *rng, struct ladder *ladder)
@@ -59,7 +58,7 @@ void choices_knobs(struct world *w)
     knobs->turn_ms = rng_between(rng, 0, 4 * scale);
     knobs->mark_ms = rng_between(rng, 0, 50 * scale);
     knobs->restart_ms = rng_between(rng, 5, 1000 * scale);
-    knobs->restarts_at_once = choose_chance(rng, 10000);
+    knobs->starts_fail = choose_chance(rng, 10000) / 4;
     knobs->late_wake = choose_chance(rng, 1000);
     knobs->never_wake = rng_chance(rng, 1000) ? rng_int(rng, 1, 2000) : 0;
     knobs->take_nothing = choose_chance(rng, 1000);

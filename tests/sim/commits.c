@@ -11,10 +11,12 @@ enum outcome { COMMIT_OK, COMMIT_REFUSED, COMMIT_UNKNOWN };
 struct commit {
     struct commit *next;
     struct producer *producer; /* NULL with at-least-once */
+    int client;
+    const struct transaction *within; /* the transaction that took it */
     bool offsets_taken;
     bool finishing; /* exactly-once: the end of the transaction was sent, too */
-    bool waiting;   /* for the answer to that end */
-    bool told;      /* the outcome was reported as unknown; the commit may still arrive */
+    bool waiting;   /* the offsets are taken, and the end was not sent */
+    bool told;      /* the outcome was reported as unknown; the request may still arrive */
     int generation;
     int64_t lands_at;
     uint64_t seq, sent_step;
@@ -31,20 +33,49 @@ struct commit_line {
     struct commit *head, **end;
 };
 
-/* Treats the transaction as failed as long as its commit is not confirmed. */
-static void transaction_failed(struct process *p, struct commit *c)
+/* A copy of a request that failed on the wire and was sent again. It joins any open transaction of
+   its producer. */
+static void copy_landed(struct world *w, struct process *nobody, void *arg, int64_t n)
 {
-    if (c->producer->given_up)
-        return;
-    c->producer->torn = c->producer->told_torn = true;
-    process_aborted(p, ABORT_CAUSE_CLUSTER,
-                    c->outcome == COMMIT_REFUSED ? "it was refused" : "nobody knows");
+    (void)nobody;
+    (void)n;
+    struct commit *c = arg;
+    if (!c->producer->fenced && coordinator_is_open(c->producer) &&
+        c->producer->transaction != c->within)
+        world_fail(w, "a late request of life %d joins the next transaction of its producer",
+                   c->producer->life);
 }
 
-static void producer_begins_again(struct producer *producer)
+/* Lets a successful request be one that was sent twice. */
+static void choose_copy(struct process *p, struct client_model *m, struct commit *c)
 {
-    producer->attempts = NULL;
-    producer->solo = producer->asked = false;
+    struct world *w = p->world;
+    if (!rng_chance(&w->rng, w->knobs.commit_silent) && !fails(w, FAILURE_COMMIT_TWICE))
+        return;
+    m->may_arrive = m->offsets_may_arrive = true;
+    c->within = c->producer->transaction;
+    world_at(w, w->now_ms + rng_between(&w->rng, 1, NO_ANSWER_MS), NULL, copy_landed, c, 0);
+}
+
+/* Reports the end of a call of a transactional client. */
+static void call_ended(struct process *p, struct commit *c, bool ok)
+{
+    struct client_model *m = &p->clients[c->client];
+    bool seen = c->outcome == COMMIT_UNKNOWN && rng_chance(&p->world->rng, 5000);
+    m->may_arrive |= seen || (c->outcome == COMMIT_UNKNOWN && !c->finishing);
+    m->offsets_may_arrive |= seen || (c->outcome == COMMIT_UNKNOWN && !c->finishing);
+    if (ok)
+        choose_copy(p, m, c);
+    m->in_doubt |= m->offsets_may_arrive || c->outcome == COMMIT_UNKNOWN;
+    if (c->finishing && ok) {
+        m->in_doubt = m->offsets_may_arrive || (m->in_doubt && c->n == 0);
+        m->open = false;
+        m->commit = NULL;
+        c->producer->attempts = NULL;
+        c->producer->solo = false;
+    }
+    c->waiting = !c->finishing && ok;
+    client_ended(p, c->client, ok);
 }
 
 static void answered(struct world *w, struct process *p, void *arg, int64_t n)
@@ -57,18 +88,17 @@ static void answered(struct world *w, struct process *p, void *arg, int64_t n)
     }
     bool ok = bug_commit_ok(p, c->outcome == COMMIT_OK, c->outcome == COMMIT_UNKNOWN);
     trace(w, p, "commit %d %s", (int)c->seq, words[c->outcome]);
-    if (c->producer == NULL || c->finishing) {
+    bool commits = c->producer == NULL || c->finishing;
+    if (commits) {
         p->commit_answered = c->seq;
         p->commit_ok = ok;
     }
-    if (ok && c->sent_step >= p->woke_step)
+    if (commits && ok && c->sent_step >= p->woke_step)
         p->unproven = false;
-    if (c->producer != NULL && !ok) {
-        transaction_failed(p, c);
+    if (c->producer != NULL) {
+        call_ended(p, c, ok);
         return;
     }
-    if (c->producer != NULL && !c->producer->given_up)
-        producer_begins_again(c->producer);
     process_before(p);
     bridge_committed(p->bridge, c->seq, ok);
     if (process_after(p))
@@ -100,9 +130,6 @@ static void take_offsets(struct world *w, const struct commit_line *line, struct
         return;
     }
     c->offsets_taken = true;
-    int64_t most_ms =
-        rng_chance(&w->rng, w->knobs.commit_silent) ? 4 * NO_ANSWER_MS : w->knobs.commit_ms;
-    c->lands_at = w->now_ms + world_delay(w, most_ms);
     if (w->bug == BUG_OFFSETS_APART)
         offsets_count(w, c->items, c->n, line->life);
     coordinator_take_offsets(c->producer, c->items, w->bug == BUG_OFFSETS_APART ? 0 : c->n);
@@ -175,13 +202,11 @@ static void judge(struct world *w, struct commit_line *line, struct commit *c)
         c->outcome = COMMIT_REFUSED;
     } else if (c->producer != NULL && !c->offsets_taken) {
         take_offsets(w, line, c);
-        if (c->offsets_taken)
-            return;
     } else {
         take_effect(w, line, c);
     }
     int64_t answer_ms = heard ? world_delay(w, w->knobs.commit_ms) : 1000;
-    if ((silent || w->knobs.lose_answers) && c->producer != NULL) {
+    if (c->producer != NULL && (silent || (w->knobs.lose_answers && c->finishing))) {
         c->outcome = COMMIT_UNKNOWN;
         answer_ms = rng_between(&w->rng, 1000, NO_ANSWER_MS);
     }
@@ -208,24 +233,27 @@ static void landed(struct world *w, struct process *nobody, void *arg, int64_t n
         arm(w, line, back_ms > w->now_ms ? back_ms : w->now_ms + 5);
         return;
     }
-    c->waiting = c->offsets_taken && !c->finishing;
-    if (c->waiting)
-        return;
     judge(w, line, c);
     arm(w, line, w->now_ms);
+}
+
+static struct commit_line *line_of(struct process *p, const struct commit *c)
+{
+    struct commit_line **line = c->producer != NULL ? &c->producer->line : &p->commit_line;
+    if (*line == NULL) {
+        *line = arena_take(&p->world->arena, sizeof **line);
+        **line = (struct commit_line){.process = p, .life = p->life, .end = &(*line)->head};
+    }
+    return *line;
 }
 
 static void send(struct process *p, struct commit *c)
 {
     struct world *w = p->world;
-    if (p->commit_line == NULL) {
-        p->commit_line = arena_take(&w->arena, sizeof *p->commit_line);
-        *p->commit_line =
-            (struct commit_line){.process = p, .life = p->life, .end = &p->commit_line->head};
-    }
-    struct commit_line *line = p->commit_line;
+    struct commit_line *line = line_of(p, c);
     bool armed = line->head != NULL;
     c->lands_at = w->now_ms + world_delay(w, w->knobs.commit_ms);
+    c->next = NULL;
     *line->end = c;
     line->end = &c->next;
     if (!armed)
@@ -235,7 +263,7 @@ static void send(struct process *p, struct commit *c)
 /* Checks that every record of the transaction was reported and stored. */
 static void check_transaction(const struct process *p)
 {
-    if (p->restarting || p->producer->given_up)
+    if (p->producer->given_up)
         world_fail(p->world, "p%d commits without a producer", p->id);
     if (p->producer->unreported > 0)
         world_fail(p->world, "p%d commits while %zu records are in flight", p->id,
@@ -289,34 +317,43 @@ void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_
     send(p, c);
 }
 
-void port_announce(void *ctx, const struct progress *progress, size_t n)
+int port_send_offsets(void *ctx, int i, const struct progress *progress, size_t n)
 {
     struct process *p = ctx;
+    struct world *w = p->world;
     if (!port_enter(p))
-        return;
-    if (p->announced != NULL || (p->producer->solo && p->producer->unreported > 0))
-        world_fail(p->world, "p%d announces a commit that it may not send", p->id);
-    trace(p->world, p, "announces %zu queues", n);
-    p->announced = commit_of(p, progress, n);
-    p->announced->producer = p->producer;
-    send(p, p->announced);
+        return ERR_KAFKA;
+    struct client_model *m = client_of(p, i, "send_offsets");
+    if (!m->open || m->purging || m->commit != NULL ||
+        (m->handle->solo && m->handle->unreported > 0))
+        world_fail(w, "p%d sends offsets that it may not send", p->id);
+    if (rng_chance(&w->rng, w->knobs.no_memory) && rng_chance(&w->rng, 500))
+        return ERR_KAFKA;
+    trace(w, p, "client %d: sends offsets of %zu queues", i, n);
+    m->commit = commit_of(p, progress, n);
+    m->commit->producer = m->handle;
+    m->commit->client = i;
+    m->call = CALL_SEND_OFFSETS;
+    send(p, m->commit);
+    return 0;
 }
 
-void port_finish(void *ctx, uint64_t seq)
+void port_commit_transaction(void *ctx, int i)
 {
     struct process *p = ctx;
     struct world *w = p->world;
     if (!port_enter(p))
         return;
-    struct commit *c = p->announced;
-    if (c == NULL)
-        world_fail(w, "p%d finishes what it has not announced", p->id);
-    check_transaction(p);
-    claim(p, c, seq);
-    p->announced = NULL;
-    c->finishing = c->producer->asked = true;
+    struct client_model *m = client_of(p, i, "commit_transaction");
+    struct commit *c = m->commit;
+    if (c == NULL || m->purging)
+        world_fail(w, "p%d commits a transaction, the offsets of which it has not sent", p->id);
     if (!c->waiting)
-        return;
-    c->lands_at = w->now_ms + world_delay(w, w->knobs.commit_ms);
-    arm(w, p->commit_line, w->now_ms);
+        world_fail(w, "p%d commits before its offsets are accepted", p->id);
+    check_transaction(p);
+    claim(p, c, p->commit_sent + 1);
+    c->waiting = false;
+    c->finishing = true;
+    m->call = CALL_COMMIT;
+    send(p, c);
 }

@@ -151,8 +151,12 @@ static void mark_log(struct world *w, struct transaction *t, int topic, int lane
 
 static void mark(struct world *w, struct process *nobody, void *arg, int64_t n)
 {
-    (void)nobody;
     struct transaction *t = arg;
+    if (n != OFFSETS && (w->knobs.hold_marks || world_is_leaderless(w, (int)n))) {
+        int64_t back_ms = world_leader_back(w, (int)n) + 1;
+        world_at(w, back_ms > w->now_ms ? back_ms : w->now_ms + 5, nobody, mark, arg, n);
+        return;
+    }
     if (n == OFFSETS) {
         for (size_t i = 0; i < t->offsets_n; i++)
             w->broker.pending_offsets[t->offsets[i].topic][t->offsets[i].lane]--;
@@ -210,6 +214,11 @@ bool coordinator_is_held(const struct producer *producer)
             return true;
     }
     return false;
+}
+
+bool coordinator_is_open(const struct producer *producer)
+{
+    return producer->transaction != NULL && producer->transaction->state == OPEN;
 }
 
 bool coordinator_is_busy(const struct producer *producer)

@@ -44,6 +44,8 @@ void coordinator_fence(struct producer *producer);
 /* Returns whether a partition of its transaction has no leader, so that the brokers cannot end it.
  */
 bool coordinator_is_held(const struct producer *producer);
+/* Returns whether its last transaction has not ended. */
+bool coordinator_is_open(const struct producer *producer);
 /* Returns whether markers of its last transaction are missing, so that the next one must wait. */
 bool coordinator_is_busy(const struct producer *producer);
 

@@ -120,7 +120,7 @@ static void strike(struct world *w, struct process *p, void *arg, int64_t n)
         break;
     case FAILURE_FENCED:
         coordinator_fence(p->producer);
-        if (!p->restarting && p->commit_answered == p->commit_sent)
+        if (clients_may_break(p))
             producer_break(p->producer);
         break;
     case FAILURE_FENCED_UNHEARD:

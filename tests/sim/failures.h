@@ -31,6 +31,7 @@
     X(COMMIT_UNANSWERED, "a commit is never answered, though it has taken effect")                 \
     X(COMMIT_PARTLY, "at-least-once: a commit fails for some partitions")                          \
     X(COMMIT_LATE, "exactly-once: an end of a transaction arrives after its client gave up")       \
+    X(COMMIT_TWICE, "exactly-once: a request of a commit arrives again, much later")               \
     X(LOOKUP_UNKNOWN, "a look-up has no answer")                                                   \
     X(LOOKUP_MISSING, "a look-up says that there is no such target")                               \
     X(ENDS_LOST, "a query for the ends of logs has no answer")                                     \

@@ -64,7 +64,7 @@ static void restart_later(struct world *w, int id)
 static void fence(struct process *p)
 {
     coordinator_fence(p->producer);
-    if (!p->restarting && p->commit_answered == p->commit_sent && rng_chance(&p->world->rng, 5000))
+    if (clients_may_break(p) && rng_chance(&p->world->rng, 5000))
         producer_break(p->producer);
 }
 
@@ -355,8 +355,7 @@ void faults_end(struct world *w)
                               .turn_ms = was.turn_ms,
                               .notice_ms = was.notice_ms,
                               .mark_ms = was.mark_ms,
-                              .restart_ms = was.restart_ms,
-                              .restarts_at_once = was.restarts_at_once};
+                              .restart_ms = was.restart_ms};
     for (int i = TARGET_DEFAULT; i <= TARGET_B; i++) {
         w->targets[i].mood = TARGET_FINE;
         w->targets[i].ack_ms = 0; /* with little memory, hundreds of records would take minutes */

@@ -165,7 +165,7 @@ static int run_bugs(const struct options *options)
     return found != BUG_N - 1;
 }
 
-static void tell_failure(const struct options *options, const struct scope *scope, uint64_t seed)
+static void report_failure(const struct options *options, const struct scope *scope, uint64_t seed)
 {
     printf("seed %" PRIu64 " FAILED: %s\n  again: %s %s --seed %" PRIu64 " -v\n", seed,
            world_failure, options->program, scope->option, seed);
@@ -190,7 +190,7 @@ static uint64_t run_places(const struct options *options, const struct scope *sc
             ok = false;
         }
         if (!ok)
-            tell_failure(options, scope, seed);
+            report_failure(options, scope, seed);
         *failed += !ok;
         if (options->one)
             break;

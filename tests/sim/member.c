@@ -218,6 +218,15 @@ static void gain(struct world *w, struct process *p, void *arg, int64_t n)
         world_at(w, at_ms + world_delay(w, 20), p, gain, arg, n);
         return;
     }
+    if (!bridge_may_gain(p->bridge) && w->bug != BUG_REREAD_TOO_SOON) {
+        world_at(w, w->now_ms + STEP_MS, p, gain, arg, n);
+        return;
+    }
+    for (int i = 0; i < TXN_CLIENTS && p->rereads; i++) {
+        const struct client_model *c = &p->clients[i];
+        if (c->call == CALL_DESTROY && c->handle != NULL && coordinator_is_open(c->handle))
+            world_fail(w, "p%d asks for offsets before client %d is destroyed", p->id, i);
+    }
     p->unstable = !is_stable(p);
     if (p->unstable && !bug_reads_unstable(p)) {
         world_at(w, w->now_ms + STEP_MS, p, gain, arg, n);
@@ -263,10 +272,6 @@ void member_reread(struct process *p)
         return;
     p->member = MEMBER_ASSIGNED;
     p->rereads = true;
-}
-
-void member_regain(struct process *p)
-{
     world_at(p->world, p->world->now_ms + world_delay(p->world, 20), p, gain, NULL, p->generation);
 }
 
@@ -339,9 +344,7 @@ static void leave(struct process *p)
 {
     struct world *w = p->world;
     trace(w, p, "ends");
-    producer_died(p->producer);
-    if (w->setup.exactly_once && rng_chance(&w->rng, 5000))
-        coordinator_fence(p->producer); /* it could tell the coordinator */
+    clients_died(p, true);
     process_free(p);
     w->known_life[p->id] = NO_LIFE;
     w->regrouping = false; /* the next round takes place without it */
@@ -391,12 +394,22 @@ static void revoke(struct world *w, struct process *p, void *arg, int64_t n)
             bridge_commit(p->bridge, p->now);
             if (!process_after(p))
                 return;
-            if (p->commit_sent == sent) {
+            if (p->commit_sent == sent && !w->setup.exactly_once) {
                 revoke_end(p, true);
                 return;
             }
             n = 1;
             p->deadline_ms = w->now_ms + COMMIT_WAIT_MS;
+        }
+    } else if (w->setup.exactly_once) {
+        process_before(p);
+        size_t left = bridge_settle(p->bridge, p->now);
+        if (!process_after(p))
+            return;
+        if (left == 0 || w->now_ms >= p->deadline_ms) {
+            bool broken = !bridge_may_gain(p->bridge);
+            revoke_end(p, left == 0 && !broken && p->commit_answered == p->commit_sent);
+            return;
         }
     } else if (p->commit_answered >= p->commit_sent || w->now_ms >= p->deadline_ms) {
         revoke_end(p, p->commit_answered >= p->commit_sent && p->commit_ok);

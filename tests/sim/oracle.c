@@ -435,6 +435,19 @@ static int64_t memory_patience_ms(const struct world *w)
     return (int64_t)w->requests_n * stay_ms / MEAN * RECORD_MEMORY / w->setup.memory_bytes;
 }
 
+/* Returns the time of all requests if transactions are so small that each has its own. The calls of
+   a transaction follow one another. */
+static int64_t transaction_patience_ms(const struct world *w)
+{
+    enum { MEAN = 8 };
+    const struct knobs *knobs = &w->knobs;
+    if (w->setup.txn_bytes_max == 0)
+        return 0;
+    int64_t each_ms = knobs->land_ms + knobs->report_ms + 2 * knobs->commit_ms + knobs->mark_ms +
+                      4 * knobs->turn_ms;
+    return (int64_t)w->requests_n * each_ms / MEAN;
+}
+
 static int64_t patience_ms(const struct world *w)
 {
     int64_t ms = (w->setup.exactly_once ? 120000 : 60000) + 2 * w->skew_ms_max +
@@ -443,7 +456,7 @@ static int64_t patience_ms(const struct world *w)
         ms += 12 * w->setup.leap_ms;
     for (int i = 1; i < w->setup.max_attempts; i++)
         ms += i <= 2 ? 2 * 10000 : i <= 4 ? 2 * 60000 : 2 * RETRY_MS_MAX;
-    return ms + operators_patience_ms(w) + memory_patience_ms(w);
+    return ms + operators_patience_ms(w) + memory_patience_ms(w) + transaction_patience_ms(w);
 }
 
 /* Returns the latest possible due time of the request, in virtual time. A request without a

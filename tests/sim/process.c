@@ -103,6 +103,7 @@ void process_start(struct world *w, int id)
                           .drift_ppm = drift_ppm,
                           .turn_at = INT64_MAX};
     p->reports_end = &p->reports;
+    clients_start(p);
     p->clock = p->now = process_clock(p);
     p->turned_mono_ms = p->now.mono_ms;
     struct bridge_config config = configure(p);
@@ -112,7 +113,7 @@ void process_start(struct world *w, int id)
     assert(p->bridge != NULL && bridge_queues_per_lane(p->bridge) == p->slots);
     operators_process_starts(p);
     process_turn_by(p, w->now_ms);
-    process_join(p);
+    member_join(p);
 }
 
 void process_free(struct process *p)
@@ -137,7 +138,7 @@ void process_crash(struct process *p)
     trace(w, p, "crashes");
     w->crashes++;
     oracle_process_ends(p);
-    producer_died(p->producer);
+    clients_died(p, false);
     process_free(p);
     member_gone(p, rng_chance(&w->rng, 5000));
 }
@@ -253,6 +254,10 @@ static void turn(struct world *w, struct process *p, void *arg, int64_t n)
     p->turn_at = INT64_MAX;
     if (p->stalled || p->member == MEMBER_REVOKING ||
         w->knobs.hold_turns) /* revoke starts turns again */
+        return;
+    if (bridge_must_reread(p->bridge) && rng_chance(&w->rng, 7000)) /* or in a later turn */
+        member_reread(p);
+    if (!p->up)
         return;
     begin_turn(p);
     notice_pause(p);

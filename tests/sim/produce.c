@@ -263,8 +263,10 @@ void flight_land(struct world *w, struct process *nobody, void *arg, int64_t n)
     }
     if (producer->fenced)
         flight_give_up(f);
-    if (!f->vanishes && (f->report == REPORT_OK || f->stored))
+    if (!f->vanishes && (f->report == REPORT_OK || f->stored)) {
+        producer->produced = true;
         store(w, producer, f);
+    }
     if (w->setup.exactly_once && f->report != REPORT_OK && !ended)
         producer_tear(f);
     if (!producer->died)
@@ -343,18 +345,54 @@ static void check_leader(struct process *p, const struct forward *forward, int c
             p->id, forward->from.slot, forward->from.lane, (long long)forward->offset);
 }
 
+/* A client that knows that its transaction has failed accepts no record. */
+static bool is_torn(struct process *p, const struct forward *forward)
+{
+    if (!p->producer->torn)
+        return false;
+    if (p->world->setup.exactly_once)
+        client_says(p, (struct client_fact){.event = CLIENT_FAILED,
+                                            .client = forward->client,
+                                            .blame = BLAME_NOBODY,
+                                            .why = ""});
+    return true;
+}
+
+static void check_client(const struct process *p, const struct forward *forward)
+{
+    const struct client_model *c = &p->clients[forward->client];
+    if (!p->world->setup.exactly_once)
+        return;
+    if (!c->open || c->purging || c->handle != p->producer)
+        world_fail(p->world, "p%d forwards without an open transaction", p->id);
+    if (c->commit != NULL)
+        world_fail(p->world, "p%d forwards a record after its progress was sent", p->id);
+}
+
+/* Reports that the transaction has failed, before the report of the record. */
+static void report_failure(struct process *p, const struct flight *f)
+{
+    enum blame blame = f->report == REPORT_NOT_SENT    ? BLAME_NOBODY
+                       : f->report == REPORT_TIMED_OUT ? BLAME_CLUSTER
+                                                       : BLAME_RECORDS;
+    for (int i = 0; i < TXN_CLIENTS && f->report != REPORT_OK; i++) {
+        if (p->clients[i].handle == f->producer)
+            bridge_client_fact(p->bridge, &(struct client_fact){.event = CLIENT_FAILED,
+                                                                .client = i,
+                                                                .blame = blame,
+                                                                .why = why_text[f->report]});
+    }
+}
+
 int port_forward(void *ctx, const struct forward *forward)
 {
     struct process *p = ctx;
     struct world *w = p->world;
     struct producer *producer = p->producer;
-    if (!port_enter(p) || rng_chance(&w->rng, w->knobs.full) || producer->torn ||
+    if (!port_enter(p) || rng_chance(&w->rng, w->knobs.full) || is_torn(p, forward) ||
         fails(w, FAILURE_FULL))
         return ERR_FULL;
-    if (p->restarting)
-        world_fail(w, "p%d forwards without a producer", p->id);
-    if (p->announced != NULL)
-        world_fail(w, "p%d forwards a record that its transaction does not announce", p->id);
+    check_client(p, forward);
     check_company(p, forward);
     struct log *log = &w->broker.logs[p->topic_of_slot[forward->from.slot]][forward->from.lane];
     struct forwarded seen = {.forward = forward, .input = log_at(log, forward->offset)};
@@ -447,8 +485,9 @@ void port_reports(void *ctx)
             bridge_delivery_stored(p->bridge, f->parcel, 0, 7);
         if (f->kind == FORWARD_LEVEL && f->report == REPORT_OK)
             bridge_hop_stored(p->bridge, f->parcel, level_of(f), bug_landed(p, f->landed_offset));
+        report_failure(p, f);
         bug_reported(p, f->parcel, f->report, why_text[f->report]);
     }
-    if (p->producer->torn && p->producer->unreported == 0)
-        process_torn(p);
+    if (!p->dead)
+        clients_report(p);
 }

@@ -11,7 +11,7 @@ struct producer *producer_new(struct process *p)
     *producer = (struct producer){.process = p, .life = p->life};
     for (int i = 0; i < CHAINS_N; i++)
         producer->chains[i].end = &producer->chains[i].head;
-    return p->world->named[p->id] = producer;
+    return producer;
 }
 
 void producer_arm(struct producer *producer, int i)
@@ -42,7 +42,7 @@ void producer_tear(struct flight *cause)
         return;
     trace(w, cause->process, "cannot commit its transaction any more");
     producer->torn = producer->failed = true;
-    producer->cause = nobodys && !cause->unnamed ? ABORT_CAUSE_CLUSTER : ABORT_CAUSE_RECORDS;
+    producer->blame = nobodys && !cause->unnamed ? BLAME_CLUSTER : BLAME_RECORDS;
     if (cause->unnamed)
         oracle_target_failed(w, cause->request->target);
     for (int i = 0; i < CHAINS_N; i++) {
@@ -76,10 +76,8 @@ void producer_break(struct producer *producer)
     if (producer->torn || producer->given_up)
         return;
     producer->torn = true;
-    producer->cause = ABORT_CAUSE_CLUSTER;
+    producer->blame = BLAME_CLUSTER;
     drop_all(producer);
-    if (producer->unreported == 0)
-        process_torn(producer->process);
 }
 
 void producer_give_up(struct producer *producer)

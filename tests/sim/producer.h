@@ -7,6 +7,7 @@
 #include "tests/sim/world.h"
 
 struct attempt;
+struct commit_line; /* commits.c */
 struct transaction; /* coordinator.h */
 
 /* A record in flight. */
@@ -54,10 +55,11 @@ struct producer {
     int64_t cut_until_ms;      /* stories: until then no hop or entry of it reaches a broker */
     bool solo;                 /* its transaction has one record and accepts no other */
     bool failed;               /* a record of its transaction has failed */
-    bool asked;                /* a commit was requested, and its outcome is unknown */
     bool torn;                 /* its client knows that the transaction cannot be committed */
-    bool told_torn;            /* and the bridge knows this, or will soon */
-    enum abort_cause cause;    /* why it cannot be committed */
+    enum blame blame;          /* why it cannot be committed, as its client says at the end */
+    bool ready;                /* exactly-once: it was initialized */
+    bool produced;             /* a record of its transaction was stored */
+    struct commit_line *line;  /* exactly-once: its connection to the coordinator */
     size_t unreported;         /* records without a report to the bridge */
     struct transaction *transaction; /* the last transaction; NULL: none yet */
     struct attempt *attempts;        /* forwards since the last commit that succeeded */

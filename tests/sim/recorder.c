@@ -6,7 +6,7 @@
 #include "tests/sim/fields.h"
 #include "tests/sim/names.h"
 
-enum { PORT_CALLS = 25 };
+enum { PORT_CALLS = 26 };
 _Static_assert(sizeof(struct port) == (1 + PORT_CALLS) * sizeof(void *),
                "the recorder has a function for each call");
 
@@ -145,38 +145,46 @@ static void record_commit(void *ctx, uint64_t seq, const struct progress *progre
     r->real.commit(r->real.ctx, seq, progress, n);
 }
 
-static void record_announce(void *ctx, const struct progress *progress, size_t n)
+static int record_begin(void *ctx, int client)
 {
     const struct recorder *r = ctx;
-    begin(r, "announce");
+    line_number(begin(r, "begin"), "client", client);
+    end(r);
+    return r->real.begin(r->real.ctx, client);
+}
+
+static int record_send_offsets(void *ctx, int client, const struct progress *progress, size_t n)
+{
+    const struct recorder *r = ctx;
+    line_number(begin(r, "send_offsets"), "client", client);
     put_progress(r, progress, n);
-    r->real.announce(r->real.ctx, progress, n);
+    return r->real.send_offsets(r->real.ctx, client, progress, n);
 }
 
-static void record_finish(void *ctx, uint64_t seq)
+static void record_commit_transaction(void *ctx, int client)
 {
     const struct recorder *r = ctx;
-    begin(r, "finish");
+    line_number(begin(r, "commit_transaction"), "client", client);
     end(r);
-    r->real.finish(r->real.ctx, seq);
+    r->real.commit_transaction(r->real.ctx, client);
 }
 
-static void record_abort(void *ctx, bool reread)
+static void record_purge(void *ctx, int client)
 {
     const struct recorder *r = ctx;
-    line_number(begin(r, "abort"), "reread", reread);
+    line_number(begin(r, "purge"), "client", client);
     end(r);
-    r->real.abort(r->real.ctx, reread);
+    r->real.purge(r->real.ctx, client);
 }
 
-static bool record_spare(void *ctx)
+static void record_renew(void *ctx, int client, bool was_left)
 {
     const struct recorder *r = ctx;
-    struct line *line = begin(r, "spare");
-    bool spare = r->real.spare(r->real.ctx);
-    line_text(line, spare ? " yes" : " no");
+    struct line *line = begin(r, "renew");
+    line_number(line, "client", client);
+    line_number(line, "was_left", was_left);
     end(r);
-    return spare;
+    r->real.renew(r->real.ctx, client, was_left);
 }
 
 static void record_trim(void *ctx, struct queue_id queue, int64_t base)
@@ -329,10 +337,11 @@ struct port recorder_port(struct process *p, struct port port)
                          .pause = record_pause,
                          .seek = record_seek,
                          .commit = record_commit,
-                         .announce = record_announce,
-                         .finish = record_finish,
-                         .abort = record_abort,
-                         .spare = record_spare,
+                         .begin = record_begin,
+                         .send_offsets = record_send_offsets,
+                         .commit_transaction = record_commit_transaction,
+                         .purge = record_purge,
+                         .renew = record_renew,
                          .trim = record_trim,
                          .query_ends = record_query_ends,
                          .load = record_load,

@@ -121,6 +121,7 @@
     X(settling_commits_the_open_transaction)                                  \
     X(nothing_is_delivered_after_a_stall_until_ownership_is_proved)           \
     X(hops_wait_and_have_separate_transactions)                               \
+    X(a_transaction_that_waits_for_its_first_record_is_not_refused)           \
     X(hops_that_became_due_while_they_waited_are_delivered_together)          \
     X(hops_that_the_port_refuses_cause_no_busy_loop)                          \
     X(markers_on_levels_are_not_gaps)                                         \

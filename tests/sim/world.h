@@ -44,7 +44,7 @@ struct producer;
 struct knobs {
     int64_t fetch_ms, land_ms, report_ms, commit_ms, turn_ms, notice_ms;
     int64_t mark_ms, restart_ms; /* the markers of a transaction; a new producer */
-    int restarts_at_once;        /* another producer continues meanwhile */
+    int starts_fail;             /* an initialization of a client, or rarely its begin */
     int late_wake, never_wake;   /* the wakeup of a queue with records is late, or missing */
     int take_nothing;            /* take returns no record, although one is at hand */
     int stale_after_seek;        /* records before the position are handed out again */
@@ -65,7 +65,7 @@ struct knobs {
     int64_t turn_age_ms;     /* scenarios: age of a turn's clock when the turn forwards */
     int64_t turn_step_ms;    /* scenarios: step of the wall clock since then */
     bool hold_landings, hold_reports, hold_commits, hold_fetches, hold_turns, hold_fences,
-        hold_control; /* scenarios: these events wait */
+        hold_marks, hold_control; /* scenarios: these events wait */
 };
 
 /* KEYED: it refuses each record without a key, as a compacted topic does. UNKEYED: it refuses each
@@ -155,6 +155,22 @@ struct pace {
 
 struct flight;
 struct commit; /* commits.c */
+struct late_fact;
+
+/* A transactional client of a process (clients.c). */
+struct client_model {
+    struct producer *handle; /* NULL: it is destroyed */
+    bool ready;              /* it was initialized */
+    bool open;               /* its transaction began and has not ended */
+    bool purging;
+    int64_t purged_ms;                   /* a purge ends at this time, or later */
+    enum client_call call;               /* it runs */
+    struct commit *commit;               /* of the open transaction; NULL: no offsets were sent */
+    bool may_arrive, offsets_may_arrive; /* requests of this handle */
+    bool in_doubt;                       /* offsets or a commit of this id may still arrive */
+    bool produced_reported;
+    int64_t register_ms; /* the coordinator answers its next request then */
+};
 
 struct process {
     struct world *world;
@@ -187,26 +203,25 @@ struct process {
 
     enum member member;
     int generation;
-    int64_t deadline_ms; /* end of the revocation */
-    bool isolated;       /* the coordinator does not hear it */
-    bool leaving, settled;
-    bool restarting;   /* it waits for a producer */
-    bool rereads;      /* its lanes are assigned again when it has a producer */
-    bool unstable;     /* its lanes wait until no open transaction has their offsets */
-    int fencing;       /* replaced producers that are not fenced yet, while another one continues */
-    unsigned assigned; /* lanes, one bit each */
+    int64_t deadline_ms;                   /* end of the revocation */
     uint64_t commit_sent, commit_answered; /* numbers of the last commits */
-    struct commit *announced; /* exactly-once: the commit whose offsets were sent; NULL: none */
-    bool commit_ok;
+    unsigned assigned;                     /* lanes, one bit each */
+    int acts_read;                         /* of operators */
+    bool isolated;                         /* the coordinator does not hear it */
+    bool leaving, settled, commit_ok;
+    bool rereads;       /* its lanes are assigned again when it may gain them */
+    bool unstable;      /* its lanes wait until no open transaction has their offsets */
+    bool control_known; /* it has read the topic of control once */
     struct held_lane lanes[LANES_MAX];
     struct inbox inboxes[QUEUES_MAX];
     struct load_model loads[LANES_MAX];
     int64_t entries_restored;     /* room for cancels after a restore of too many, or 0 */
-    int acts_read;                /* of operators */
-    bool control_known;           /* it has read the topic of control once */
     struct pace paces[TARGETS_N]; /* operators.c */
-    struct producer *producer;
-    void *liar; /* bugs.c */
+    struct producer *producer;    /* with exactly-once, of the last transaction */
+    struct client_model clients[TXN_CLIENTS];
+    struct late_fact *facts, **facts_end; /* clients.c */
+    int64_t away_ms;                      /* an outage is reported again at this time */
+    void *liar;                           /* bugs.c */
     struct flight *reports, **reports_end;
     int64_t timed_out_ms[CHAINS_N]; /* time of the last timeout reported for this chain; 0: none */
     struct commit_line *commit_line;
@@ -275,9 +290,9 @@ struct world {
     int texts_ignored;
     int64_t skew_ms_max; /* the largest difference of any clock so far */
     int lives;
-    bool regrouping;                       /* a rebalance is under way */
-    int64_t ghosts_until;                  /* until then the coordinator waits for a dead member */
-    struct producer *named[PROCESSES_MAX]; /* the last producer of each name */
+    bool regrouping;      /* a rebalance is under way */
+    int64_t ghosts_until; /* until then the coordinator waits for a dead member */
+    struct producer *named[PROCESSES_MAX][TXN_CLIENTS]; /* the last one of each transactional id */
     int known_life[PROCESSES_MAX]; /* members, as the coordinator sees them; NO_LIFE: none */
 
     struct request *requests, **requests_end;
@@ -376,20 +391,26 @@ void member_isolate(struct process *process, int64_t for_ms); /* from the coordi
 void member_expel(struct world *world, int id);
 bool member_is_known(const struct process *process);
 void member_notice(struct process *process); /* the client learns of a rebalance */
-void member_reread(struct process *process); /* releases its lanes until it has a producer */
-void member_regain(struct process *process);
+void member_reread(struct process *process); /* releases its lanes until it may gain them */
 void group_regroup(struct world *world);
 
 /* commits.c */
 void port_commit(void *ctx, uint64_t seq, const struct progress *progress, size_t n);
-void port_announce(void *ctx, const struct progress *progress, size_t n);
-void port_finish(void *ctx, uint64_t seq);
+int port_send_offsets(void *ctx, int i, const struct progress *progress, size_t n);
+void port_commit_transaction(void *ctx, int i);
 
-/* restart.c: the replacement of a producer, in exactly-once mode. */
-void port_abort(void *ctx, bool reread);
-bool port_spare(void *ctx);
-void process_join(struct process *process); /* joins the group once it has a producer */
-void process_aborted(struct process *process, enum abort_cause cause, const char *why);
-void process_torn(struct process *process); /* marks its transaction as broken after all reports */
+/* clients.c: the transactional clients, in exactly-once mode. i: one of them. */
+int port_begin(void *ctx, int i);
+void port_purge(void *ctx, int i);
+void port_renew(void *ctx, int i, bool was_left);
+void clients_start(struct process *process);             /* in both modes */
+void clients_report(struct process *process);            /* passes the facts that have arrived */
+void clients_died(struct process *process, bool leaves); /* leaves: it perhaps aborts */
+/* Returns whether the current client would learn now that it is fenced. */
+bool clients_may_break(const struct process *process);
+/* Returns the client of an order. Fails if it may not get this order. */
+struct client_model *client_of(struct process *process, int i, const char *order);
+void client_says(struct process *process, struct client_fact fact);
+void client_ended(struct process *process, int i, bool ok); /* of its running call */
 
 #endif

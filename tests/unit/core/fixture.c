@@ -3,6 +3,7 @@
 #include "tests/unit/core/fixture.h"
 #include "bridge/core/dead_letter.h"
 #include "bridge/core/forward.h"
+#include "bridge/core/outcome.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/target_table.h"
 
@@ -77,6 +78,10 @@ static void reports(void *ctx)
     fx.reported = NULL;
     if (p != NULL)
         bridge_reported(fx.b, p, fx.report, fx.why);
+    for (int i = 0; i < TXN_CLIENTS && !fx.holds_calls; i++) {
+        while (fx.running[i] != CALL_NONE)
+            fixture_end(i, true);
+    }
 }
 
 static void pause(void *ctx, struct queue_id queue)
@@ -103,32 +108,55 @@ static void commit(void *ctx, uint64_t seq, const struct progress *progress, siz
     fx.progress_n = n;
 }
 
-static void announce(void *ctx, const struct progress *progress, size_t n)
+/* Notes a call that runs from now on. The next call of reports ends it, unless fx.holds_calls. */
+static void run(int client, enum client_call call)
+{
+    fx.running[client] = call;
+}
+
+static int begin(void *ctx, int client)
+{
+    (void)ctx;
+    fx.begins++;
+    if (!fx.is_broken)
+        return 0;
+    fixture_fact((struct client_fact){
+        .event = CLIENT_FAILED, .client = client, .blame = BLAME_CLUSTER, .why = "fenced"});
+    return ERR_KAFKA;
+}
+
+static int send_offsets(void *ctx, int client, const struct progress *progress, size_t n)
 {
     (void)ctx;
     (void)progress;
     fx.announces++;
     fx.progress_n = n;
+    if (fx.is_unassigned)
+        return ERR_KAFKA;
+    run(client, CALL_SEND_OFFSETS);
+    return 0;
 }
 
-static void finish(void *ctx, uint64_t seq)
+static void commit_transaction(void *ctx, int client)
 {
     (void)ctx;
     fx.finishes++;
-    fx.seq = seq;
+    fx.committer = client;
 }
 
-static void give_up(void *ctx, bool reread)
+static void purge(void *ctx, int client)
 {
     (void)ctx;
-    fx.aborts++;
-    fx.reread = reread;
+    fx.purges++;
+    fx.purged = client;
 }
 
-static bool spare(void *ctx)
+static void renew(void *ctx, int client, bool was_left)
 {
     (void)ctx;
-    return fx.has_spare;
+    fx.renews[client]++;
+    fx.was_left = was_left;
+    run(client, CALL_DESTROY);
 }
 
 static void trim(void *ctx, struct queue_id queue, int64_t base)
@@ -239,10 +267,11 @@ static const struct port port = {
     .pause = pause,
     .seek = seek,
     .commit = commit,
-    .announce = announce,
-    .finish = finish,
-    .abort = give_up,
-    .spare = spare,
+    .begin = begin,
+    .send_offsets = send_offsets,
+    .commit_transaction = commit_transaction,
+    .purge = purge,
+    .renew = renew,
     .trim = trim,
     .query_ends = query_ends,
     .load = load,
@@ -280,7 +309,6 @@ static void set_defaults(bool exactly_once)
         .expires_ms = STAMP_NEVER,
         .lookup = LOOKUP_FOUND,
         .outlet_lookup = LOOKUP_WHOLE,
-        .has_spare = true,
         .end_offset = -1,
         .drained_offset = -1,
         .why = "a phrase",
@@ -294,6 +322,9 @@ static void create(void)
     const struct now now = {BEGIN_WALL_MS, BEGIN_MONO_MS};
     fx.b = bridge_new(&fx.config, &port, &fx.stats, now);
     cr_assert_not_null(fx.b);
+    memset(fx.running, 0, sizeof fx.running);
+    outcome_serve(fx.b); /* orders the first clients */
+    outcome_serve(fx.b); /* which are ready now */
     fixture_gain(0);
 }
 
@@ -424,6 +455,47 @@ void fixture_report(struct parcel *p, enum report report)
     fx.reported = p;
     fx.report = report;
     fx.b->port.reports(fx.b->port.ctx);
+}
+
+void fixture_fact(struct client_fact fact)
+{
+    bridge_client_fact(fx.b, &fact);
+}
+
+void fixture_end(int client, bool ok)
+{
+    enum client_call call = fx.running[client];
+    fx.running[client] = call == CALL_DESTROY ? CALL_INIT : CALL_NONE;
+    fixture_fact((struct client_fact){.event = CLIENT_ENDED,
+                                      .client = client,
+                                      .call = call,
+                                      .ok = ok,
+                                      .blame = BLAME_CLUSTER,
+                                      .why = "no answer"});
+}
+
+void fixture_committed(void)
+{
+    fixture_fact((struct client_fact){
+        .event = CLIENT_ENDED, .client = fx.committer, .call = CALL_COMMIT, .ok = true});
+}
+
+void fixture_fail(enum blame blame, const char *why)
+{
+    int client = fx.b->sender.current, purges = fx.purges;
+    fixture_fact((struct client_fact){CLIENT_FAILED, client, .blame = blame, .why = why});
+    outcome_serve(fx.b);
+    cr_assert_eq(fx.purges, purges + 1);
+    fixture_fact((struct client_fact){CLIENT_PURGED, client, .blame = BLAME_NOBODY, .why = ""});
+}
+
+void fixture_hold_spares(void)
+{
+    for (int i = 0; i < TXN_CLIENTS; i++) {
+        struct txn_client *c = &fx.b->sender.clients[i];
+        if (i != fx.b->sender.current && c->state == CLIENT_READY)
+            *c = (struct txn_client){.state = CLIENT_STARTING, .retry_mono_ms = INT64_MAX};
+    }
 }
 
 struct target *fixture_target(const char *name)

@@ -22,7 +22,9 @@ struct fixture {
     int64_t expires_ms;
     enum lookup lookup, outlet_lookup;
     bool is_full;       /* forward refuses records */
-    bool has_spare;     /* another transaction could begin */
+    bool is_broken;     /* begin fails */
+    bool is_unassigned; /* send_offsets refuses */
+    bool holds_calls;   /* calls of clients do not end by themselves */
     bool has_no_memory; /* make and keep fail */
     int64_t end_offset, drained_offset;
     struct record *offered; /* take returns it once, for this slot of lane 0 */
@@ -30,14 +32,16 @@ struct fixture {
 
     /* Calls of the port. */
     int records; /* records that are made but not released */
-    int forwarded, lookups, outlet_lookups, seeks, pauses, commits, announces, finishes, aborts;
-    int forgets, trims, queries, loads, cancels_trims;
-    struct load load; /* the last one */
+    int forwarded, lookups, outlet_lookups, seeks, pauses, commits, forgets, trims, queries, loads;
+    int cancels_trims, begins, announces, finishes, purges, renews[TXN_CLIENTS];
+    enum client_call running[TXN_CLIENTS]; /* calls of clients, but not commits */
+    int committer, purged;                 /* the last clients that committed and were purged */
+    bool was_left;                         /* argument of the last renew */
+    struct load load;                      /* the last one */
     int64_t cancels_trim_below;
     struct forward sent; /* the last forward; its pointers are no longer valid */
     int64_t seek_offset, trim_base;
-    bool reread;  /* argument of the last abort */
-    uint64_t seq; /* number of the last commit or finish */
+    uint64_t seq; /* number of the last commit */
     size_t progress_n;
     struct notice notices[NOTICES_MAX];
     char reasons[NOTICES_MAX][REASON_MAX], targets[NOTICES_MAX][TOPIC_NAME_MAX + 1];
@@ -70,6 +74,13 @@ struct parcel *fixture_send(int slot, int64_t offset, int64_t due_ms);
 /* Sends a record to the dead-letter topic. */
 struct parcel *fixture_send_dead(int slot, int64_t offset);
 void fixture_report(struct parcel *p, enum report report); /* reports from within port.reports */
+void fixture_fact(struct client_fact fact);
+void fixture_end(int client,
+                 bool ok);    /* ends its running call; after CALL_DESTROY, CALL_INIT runs */
+void fixture_committed(void); /* the commit of the transaction succeeded */
+/* The transaction has failed, and its client is purged. All its records must be reported. */
+void fixture_fail(enum blame blame, const char *why);
+void fixture_hold_spares(void); /* no other client could begin a transaction */
 struct target *fixture_target(const char *name);
 void fixture_offer(int slot, struct record *record); /* makes the port have this record at hand */
 void fixture_gain(int lane); /* assigns the lane; each queue starts at START */

@@ -98,7 +98,7 @@ Test(outcome_exactly, transaction_commits_when_all_records_are_acknowledged)
     fixture_report(p, REPORT_OK);
     commit_serve(fx.b);
     cr_assert_eq(fx.finishes, 1);
-    bridge_committed(fx.b, fx.seq, true);
+    fixture_committed();
     cr_expect_eq(fx.b->txn.state, TXN_OPEN);
     cr_expect_eq(fixture_queue(SLOT_SCHEDULE)->base_kept, START + 1);
     bridge_check(fx.b);
@@ -109,12 +109,12 @@ Test(outcome_exactly, failure_among_others_is_read_again)
     struct parcel *failed = delivery(), *other = delivery();
     fixture_report(failed, REPORT_REFUSED);
     cr_expect_eq(failed->state, PARCEL_FREE);
-    cr_expect(fx.b->txn.failed);
+    cr_expect(fx.b->txn.state == TXN_FAILED);
     cr_expect_eq(fixture_target("orders")->state, TARGET_DOWN);
     fixture_report(other, REPORT_NOT_SENT);
-    bridge_aborted(fx.b, ABORT_CAUSE_RECORDS, "a record failed");
-    cr_expect_eq(fx.aborts, 1);
-    cr_expect(fx.reread);
+    fixture_fail(BLAME_RECORDS, "a record failed");
+    cr_expect_eq(counter_read(&fx.stats.aborts), 1);
+    cr_expect(fx.b->txn.reread);
     cr_expect_eq(fixture_notice(NOTICE_ABORTED)->count, 2);
     cr_expect_eq(fixture_target("orders")->error, DELIVERY_REFUSED);
     cr_expect_eq(fx.b->txn.state, TXN_BROKEN);
@@ -125,11 +125,11 @@ Test(outcome_exactly, lone_failure_is_an_attempt_and_keeps_the_lanes)
     struct parcel *p = lone_delivery();
     fixture_report(p, REPORT_REFUSED);
     cr_expect_eq(p->state, PARCEL_READY, "it waits for the end of its transaction");
-    bridge_aborted(fx.b, ABORT_CAUSE_RECORDS, "a record failed");
+    fixture_fail(BLAME_RECORDS, "a record failed");
     cr_expect_eq(stamp_of(p)->attempt, 1);
-    cr_expect_not(fx.reread);
+    cr_expect_not(fx.b->txn.reread);
     cr_expect(fx.b->txn.single_failed);
-    bridge_restarted(fx.b);
+    outcome_serve(fx.b);
     cr_expect_eq(fx.b->txn.state, TXN_OPEN);
     bridge_check(fx.b);
 }
@@ -138,7 +138,7 @@ Test(outcome_exactly, lone_record_not_sent_because_of_itself_is_refused)
 {
     struct parcel *p = lone_delivery();
     fixture_report(p, REPORT_NOT_SENT);
-    bridge_aborted(fx.b, ABORT_CAUSE_RECORDS, "not authorized");
+    fixture_fail(BLAME_RECORDS, "not authorized");
     cr_expect_eq(stamp_of(p)->attempt, 1);
     cr_expect_str_eq(fixture_target("orders")->why, "not authorized");
 }
@@ -147,7 +147,7 @@ Test(outcome_exactly, lone_record_that_was_not_sent_by_a_fault_of_the_cluster_is
 {
     struct parcel *p = lone_delivery();
     fixture_report(p, REPORT_NOT_SENT);
-    bridge_aborted(fx.b, ABORT_CAUSE_CLUSTER, "fenced");
+    fixture_fail(BLAME_CLUSTER, "fenced");
     cr_expect_eq(stamp_of(p)->attempt, 0);
     cr_expect_eq(p->state, PARCEL_WAITING);
     cr_expect_eq(fixture_target("orders")->state, TARGET_UP);
@@ -158,7 +158,7 @@ Test(outcome_exactly, lone_dead_letter_not_sent_because_of_itself_is_reported)
     struct parcel *p = lone_dead_letter();
     fixture_report(p, REPORT_NOT_SENT);
     cr_expect_null(fixture_notice(NOTICE_FORWARD_FAILED), "the cluster may be at fault");
-    bridge_aborted(fx.b, ABORT_CAUSE_RECORDS, "not authorized");
+    fixture_fail(BLAME_RECORDS, "not authorized");
     const struct notice *notice = fixture_notice(NOTICE_FORWARD_FAILED);
     cr_assert_not_null(notice);
     cr_expect_str_eq(notice->reason, "not authorized");
@@ -167,19 +167,10 @@ Test(outcome_exactly, lone_dead_letter_not_sent_because_of_itself_is_reported)
     cr_expect_eq(fixture_notices(NOTICE_TARGET_DOWN), 0);
 }
 
-Test(outcome_exactly, second_end_of_a_transaction_is_ignored)
-{
-    (void)delivery();
-    bridge_aborted(fx.b, ABORT_CAUSE_CLUSTER, "fenced");
-    bridge_aborted(fx.b, ABORT_CAUSE_CLUSTER, "fenced");
-    cr_expect_eq(fx.aborts, 1);
-    cr_expect_eq(fixture_notices(NOTICE_ABORTED), 1);
-}
-
 Test(outcome_exactly, targets_of_an_unexplained_failure_are_tried_alone)
 {
     (void)delivery();
-    bridge_aborted(fx.b, ABORT_CAUSE_RECORDS, "invalid state");
+    fixture_fail(BLAME_RECORDS, "invalid state");
     cr_expect_eq(fixture_target("orders")->state, TARGET_PROBING);
 }
 
@@ -188,7 +179,7 @@ Test(outcome_exactly, hop_of_an_unexplained_failure_is_named)
     struct parcel *p = hop();
     int64_t offset = p->offset;
     fixture_report(p, REPORT_NOT_SENT);
-    bridge_aborted(fx.b, ABORT_CAUSE_RECORDS, "not authorized");
+    fixture_fail(BLAME_RECORDS, "not authorized");
     const struct notice *notice = fixture_notice(NOTICE_FORWARD_FAILED);
     cr_assert_not_null(notice);
     cr_expect_eq(notice->offset, offset);
@@ -199,18 +190,18 @@ Test(outcome_exactly, failure_of_a_transaction_without_records_names_no_hop)
 {
     queue_changed(fixture_queue(SLOT_SCHEDULE));
     end_transaction();
-    cr_assert_eq(fx.finishes, 1, "it has progress only");
-    bridge_aborted(fx.b, ABORT_CAUSE_RECORDS, "invalid state");
+    cr_assert_eq(fx.announces, 1, "it has progress only");
+    fixture_fail(BLAME_RECORDS, "invalid state");
     cr_expect_eq(fixture_notice(NOTICE_ABORTED)->count, 0);
     cr_expect_eq(fixture_notices(NOTICE_FORWARD_FAILED), 0);
-    cr_expect_eq(fx.aborts, 1);
-    cr_expect(fx.reread);
+    cr_expect_eq(counter_read(&fx.stats.aborts), 1);
+    cr_expect(fx.b->txn.reread);
 }
 
 Test(outcome_exactly, fault_of_the_cluster_blames_no_target)
 {
     (void)delivery();
-    bridge_aborted(fx.b, ABORT_CAUSE_CLUSTER, "fenced");
+    fixture_fail(BLAME_CLUSTER, "fenced");
     cr_expect_eq(fixture_target("orders")->state, TARGET_UP);
 }
 
@@ -241,7 +232,7 @@ Test(outcome_exactly, lone_record_too_large_becomes_a_dead_letter_and_is_noted)
 {
     struct parcel *p = lone_delivery();
     fixture_report(p, REPORT_TOO_LARGE);
-    bridge_aborted(fx.b, ABORT_CAUSE_RECORDS, "too large");
+    fixture_fail(BLAME_RECORDS, "too large");
     cr_assert_not_null(p->dead_letter);
     cr_expect_eq(p->dead_letter->refusal.code, CODE_TOO_LARGE);
     cr_expect(note_of(START) & NOTE_TOO_LARGE, "until its dead letter is committed");
@@ -261,8 +252,8 @@ Test(outcome_exactly, success_of_a_lost_lane_is_void)
 {
     struct parcel *p = delivery();
     bridge_lane_lost(fx.b, 0);
-    cr_expect_eq(fx.aborts, 1);
-    cr_expect_not(fx.reread, "the lane is lost already");
+    cr_expect_eq(counter_read(&fx.stats.aborts), 1);
+    cr_expect_not(fx.b->txn.reread, "the lane is lost already");
     fixture_report(p, REPORT_OK);
     cr_expect_not(window_is_done(&fixture_queue(SLOT_SCHEDULE)->window, START));
     cr_expect_eq(counter_read(&fx.stats.deliveries), 0);
@@ -271,7 +262,7 @@ Test(outcome_exactly, success_of_a_lost_lane_is_void)
 Test(outcome_exactly, lane_without_an_open_transaction_is_lost_without_an_abort)
 {
     bridge_lane_lost(fx.b, 0);
-    cr_expect_eq(fx.aborts, 0);
+    cr_expect_eq(counter_read(&fx.stats.aborts), 0);
 }
 
 Test(outcome_exactly, timeout_without_any_acknowledgement_blames_the_cluster)
@@ -334,8 +325,8 @@ Test(outcome_exactly, break_needs_records_in_flight)
     cr_expect_not(outcome_break(fx.b, "the clock went back"));
     (void)delivery();
     cr_expect(outcome_break(fx.b, "the clock went back"));
-    cr_expect_eq(fx.aborts, 1);
-    cr_expect(fx.reread);
+    cr_expect_eq(counter_read(&fx.stats.aborts), 1);
+    cr_expect(fx.b->txn.reread);
 }
 
 Test(outcome_exactly, break_forgets_a_lone_failure)
@@ -343,7 +334,7 @@ Test(outcome_exactly, break_forgets_a_lone_failure)
     struct parcel *p = lone_delivery();
     fixture_report(p, REPORT_REFUSED);
     cr_expect(outcome_break(fx.b, "the clock went back"));
-    cr_expect(fx.reread);
+    cr_expect(fx.b->txn.reread);
     cr_expect_eq(stamp_of(p)->attempt, 0);
 }
 
@@ -373,9 +364,9 @@ Test(outcome_exactly, target_that_acknowledges_nothing_is_left_out_after_three_s
 {
     (void)silent_next_to_another();
     be_silent(TXN_SILENT_MS - 1);
-    cr_expect_eq(fx.aborts, 0);
+    cr_expect_eq(counter_read(&fx.stats.aborts), 0);
     be_silent(1);
-    cr_expect_eq(fx.aborts, 1);
+    cr_expect_eq(counter_read(&fx.stats.aborts), 1);
     cr_expect_eq(fixture_target("orders")->state, TARGET_DOWN);
     cr_expect_eq(fixture_target("bills")->state, TARGET_UP);
 }
@@ -385,9 +376,9 @@ Test(outcome_exactly, throttled_broker_is_no_silent_target)
     (void)silent_next_to_another();
     bridge_throttled(fx.b, 1000);
     be_silent(TXN_SILENT_MS + 999);
-    cr_expect_eq(fx.aborts, 0);
+    cr_expect_eq(counter_read(&fx.stats.aborts), 0);
     be_silent(1);
-    cr_expect_eq(fx.aborts, 1);
+    cr_expect_eq(counter_read(&fx.stats.aborts), 1);
 }
 
 Test(outcome_exactly, silence_while_brokers_answer_nothing_is_no_fault_of_a_target)
@@ -395,7 +386,7 @@ Test(outcome_exactly, silence_while_brokers_answer_nothing_is_no_fault_of_a_targ
     struct parcel *p = silent_next_to_another();
     fx.lookup = LOOKUP_UNKNOWN;
     be_silent(TXN_SILENT_MS);
-    cr_expect_eq(fx.aborts, 0);
+    cr_expect_eq(counter_read(&fx.stats.aborts), 0);
     fixture_report(p, REPORT_TIMED_OUT);
     cr_expect_neq(fixture_target("orders")->state, TARGET_DOWN);
 }
@@ -407,9 +398,9 @@ Test(outcome_exactly, records_have_time_for_their_acknowledgement_after_an_outag
     be_silent(TXN_SILENT_MS);
     fx.lookup = LOOKUP_WHOLE;
     be_silent(HEARD_FOR_MS);
-    cr_expect_eq(fx.aborts, 0);
+    cr_expect_eq(counter_read(&fx.stats.aborts), 0);
     be_silent(TXN_LISTEN_MS);
-    cr_expect_eq(fx.aborts, 1);
+    cr_expect_eq(counter_read(&fx.stats.aborts), 1);
     cr_expect_eq(fixture_target("orders")->state, TARGET_DOWN);
 }
 
@@ -422,7 +413,7 @@ Test(outcome_exactly, two_look_ups_without_an_answer_hide_no_silence)
     be_silent(2 * TXN_LISTEN_MS);
     fx.lookup = LOOKUP_WHOLE;
     be_silent(TXN_SILENT_MS - 3 * TXN_LISTEN_MS);
-    cr_expect_eq(fx.aborts, 1);
+    cr_expect_eq(counter_read(&fx.stats.aborts), 1);
 }
 
 Test(outcome_exactly, cluster_that_acknowledges_nothing_blames_no_target)
@@ -430,7 +421,7 @@ Test(outcome_exactly, cluster_that_acknowledges_nothing_blames_no_target)
     (void)delivery();
     end_transaction();
     be_silent(TXN_SILENT_MS);
-    cr_expect_eq(fx.aborts, 0);
+    cr_expect_eq(counter_read(&fx.stats.aborts), 0);
 }
 
 Test(outcome_exactly, silence_of_a_target_that_is_tried_alone_is_its_own)
@@ -439,7 +430,7 @@ Test(outcome_exactly, silence_of_a_target_that_is_tried_alone_is_its_own)
     (void)lone_delivery();
     end_transaction();
     be_silent(TXN_SILENT_MS);
-    cr_expect_eq(fx.aborts, 1);
+    cr_expect_eq(counter_read(&fx.stats.aborts), 1);
     cr_expect_eq(fixture_target("orders")->stalls, 1);
 }
 
@@ -451,5 +442,5 @@ Test(outcome_exactly, silence_before_the_end_of_a_transaction_is_no_fault)
     fx.target = "orders";
     (void)delivery();
     be_silent(TXN_SILENT_MS);
-    cr_expect_eq(fx.aborts, 0);
+    cr_expect_eq(counter_read(&fx.stats.aborts), 0);
 }

@@ -23,7 +23,7 @@ Test(outlet, answer_that_comes_after_the_lane_is_lost_holds_nothing)
 Test(outlet, doubt_after_a_stall_ends_when_enough_replicas_are_in_sync)
 {
     const struct parcel *p = fixture_parcel(SLOT_SCHEDULE, START, BEGIN_WALL_MS + LONG_MS);
-    fx.has_spare = false;
+    fixture_hold_spares();
     fx.b->cluster.stall_mono_ms = fx.b->now.mono_ms;
     fixture_pass(OUTLET_LEADERS_MS);
     fx.outlet_lookup = LOOKUP_FOUND; /* it has a leader, and no spare replica */

@@ -103,7 +103,7 @@ Test(parcel, announced_record_is_progress_once)
     parcel_foresee(p);
     cr_expect_eq(q->window.base, START + 1);
     cr_expect_eq(q->changes, 1);
-    fx.b->txn.announced = true;
+    fx.b->txn.offsets = OFFSETS_SENT;
     parcel_done(fx.b, p);
     cr_expect_eq(q->changes, 1);
 }

@@ -232,7 +232,7 @@ Test(target_exactly, success_of_a_record_that_was_sent_before_the_doubt_does_not
 
 Test(target_exactly, doubted_target_waits_while_there_is_no_spare_producer)
 {
-    fx.has_spare = false;
+    fixture_hold_spares();
     fx.lookup = LOOKUP_FOUND;
     target_doubt(fx.b, t);
     cr_expect_eq(gate(), GATE_WAIT);
@@ -245,7 +245,7 @@ Test(target_exactly, doubted_target_waits_while_there_is_no_spare_producer)
 
 Test(target_exactly, doubted_target_is_tried_when_the_brokers_know_its_leaders)
 {
-    fx.has_spare = false;
+    fixture_hold_spares();
     fx.lookup = LOOKUP_WHOLE;
     target_doubt(fx.b, t);
     fixture_pass(LEADERS_MS);
@@ -255,7 +255,7 @@ Test(target_exactly, doubted_target_is_tried_when_the_brokers_know_its_leaders)
 Test(target_exactly, target_that_stalled_keeps_its_reason_while_it_is_deferred)
 {
     stall();
-    fx.has_spare = false;
+    fixture_hold_spares();
     fx.lookup = LOOKUP_FOUND;
     fixture_pass(STALL_GAP_MS);
     cr_expect_eq(gate(), GATE_DEFER);

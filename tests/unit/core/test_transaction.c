@@ -176,7 +176,7 @@ Test(transaction, bytes_close_a_transaction_and_refuse_no_record)
 
 Test(transaction, transaction_that_is_out_takes_no_record)
 {
-    const enum txn_state out[] = {TXN_ENDING, TXN_COMMITTING};
+    const enum txn_state out[] = {TXN_CLOSED, TXN_FAILED};
     for (size_t i = 0; i < sizeof out / sizeof *out; i++) {
         txn()->state = out[i];
         cr_expect(txn_is_out(fx.b));
@@ -350,13 +350,12 @@ Test(transaction, failed_record_among_others_is_named)
     txn_took(fx.b, p, false);
     p->to_slot = LEVEL;
     txn_failed(fx.b, p, NULL, REPORT_NOT_SENT);
-    cr_expect(txn()->failed);
+    cr_expect_eq(txn()->state, TXN_FAILED);
     cr_expect_not(txn()->reason_known);
     cr_expect_null(txn()->failed_parcel);
     cr_expect_eq(txn()->unsent_offset, p->offset);
     cr_expect_eq(txn()->unsent_to, LEVEL);
     cr_expect_not(txn_takes(fx.b, false));
-    cr_expect(txn_is_over(fx.b));
 }
 
 Test(transaction, failed_record_that_was_alone_is_kept)
@@ -385,7 +384,7 @@ Test(transaction, next_transaction_is_empty_and_knows_the_last_one)
 {
     txn_took(fx.b, hop(), true);
     txn()->single_failed = true;
-    txn()->state = TXN_COMMITTING;
+    txn()->state = TXN_CLOSED;
     const uint32_t *taken = txn()->taken;
     txn_begin(fx.b);
     cr_expect_eq(txn()->state, TXN_OPEN);
