@@ -29,7 +29,7 @@ void event_deinit(struct bridge *b)
 /* Returns whether each event has a separate parcel. */
 static bool are_apart(const struct bridge *b)
 {
-    return txn_binds_topics(b) || b->config.events_lossy;
+    return b->config.exactly_once || b->config.events_lossy;
 }
 
 void event_note(const struct bridge *b, struct parcel *p, enum event_type type)
@@ -255,7 +255,7 @@ bool event_load(struct bridge *b, struct parcel *p, enum event_type type)
 bool event_is_proven(const struct bridge *b, const struct parcel *p, enum event_type type)
 {
     bool in_force = type == EVENT_CANCEL_ACCEPTED || type == EVENT_REPLACED;
-    if (!in_force || txn_binds_topics(b) || b->commit.answered_seq > p->facts.proof_seq)
+    if (!in_force || b->config.exactly_once || b->commit.answered_seq > p->facts.proof_seq)
         return true;
     return false;
 }
@@ -305,9 +305,9 @@ static void settle(struct bridge *b, struct parcel *p)
 
 bool event_follow(struct bridge *b, struct parcel *p)
 {
-    if (!txn_binds_topics(b))
+    if (!b->config.exactly_once)
         p->facts.types = (uint16_t)owed_with(b, p, (enum forward_kind)p->kind);
-    if (p->facts.types == 0 || txn_binds_topics(b))
+    if (p->facts.types == 0 || b->config.exactly_once)
         return false;
     if (are_apart(b)) {
         send_apart(b, p);
@@ -325,7 +325,7 @@ bool event_void(struct bridge *b, struct parcel *p)
 {
     if (p->facts.types == 0)
         return false;
-    if (!txn_binds_topics(b) && are_apart(b)) {
+    if (!b->config.exactly_once && are_apart(b)) {
         send_apart(b, p);
         return false;
     }
@@ -344,7 +344,8 @@ bool event_stored(struct bridge *b, struct parcel *p)
     bool again = p->event == EVENT_DELIVERY_RETRIED && --p->facts.retried > 0;
     p->facts.types &= (uint16_t) ~(again ? 0 : EVENT_BIT(p->event));
     p->tells_first &= again;
-    bool last = p->facts.types == 0 || txn_binds_topics(b); /* the others have separate parcels */
+    bool last =
+        p->facts.types == 0 || b->config.exactly_once; /* the others have separate parcels */
     if (p->settled && last)
         return true;
     if (p->ownership != OWNED) {

@@ -64,7 +64,7 @@ static int send(struct bridge *b, struct parcel *p, struct forward *f, bool alon
     struct list events;
     if (!txn_takes(b, alone))
         return ERR_FULL;
-    unsigned types = txn_binds_topics(b) ? event_owed_with(b, p, f->kind) : 0;
+    unsigned types = b->config.exactly_once ? event_owed_with(b, p, f->kind) : 0;
     if (!event_make(b, p, types, &events))
         return ERR_FULL;
     int err = txn_fits(b, p, &events) ? dispatch(b, p, f, alone) : ERR_FULL;
@@ -172,7 +172,7 @@ static int send_target(struct bridge *b, struct parcel *p, struct target *t, str
     assert(b->now.wall_ms >= stamp->due_ms); /* late is allowed, early never */
     bool may_break = target_is_suspect(t, p) || target_may_be_unfit(b, t, p, stamp->attempt);
     f->target = &t->id;
-    f->alone = p->alone || (txn_binds_topics(b) && may_break);
+    f->alone = p->alone || (b->config.exactly_once && may_break);
     int err = send(b, p, f, f->alone);
     if (err != 0)
         return err;
@@ -253,7 +253,7 @@ static int forward(struct bridge *b, struct parcel *p, enum ready kind)
 {
     if (p->settled || p->tells_first || p->entry_kind == ENTRY_UNMATCHED)
         return send_event(b, p);
-    if (txn_binds_topics(b) && event_owed(b, p) != 0 &&
+    if (b->config.exactly_once && event_owed(b, p) != 0 &&
         outlet_is_down(b, p, FORWARD_EVENT, SLOT_EVENTS))
         return 0;
     if (p->entry_kind != ENTRY_NONE)
@@ -299,7 +299,7 @@ static void send_ready(struct bridge *b, enum ready kind)
 static void send_events(struct bridge *b)
 {
     for (struct link *l; (l = list_first(&b->events.ready)) != NULL;) {
-        if (txn_binds_topics(b) && b->txn.state != TXN_OPEN)
+        if (b->config.exactly_once && b->txn.state != TXN_OPEN)
             return;
         if (send_event(b, list_item(l, struct parcel, link)) != 0)
             return;
@@ -312,7 +312,7 @@ bool forward_settle(struct bridge *b)
 {
     event_serve_proofs(b);
     send_events(b);
-    if (txn_binds_topics(b))
+    if (b->config.exactly_once)
         return !list_is_empty(&b->events.ready);
     if (b->events.owing == 0)
         return event_awaits_proof(b);

@@ -3,7 +3,6 @@
 #include "bridge/core/head.h"
 #include "bridge/core/queue.h"
 #include "bridge/core/state.h"
-#include "bridge/core/transaction.h"
 
 enum { GAP_READINGS = 3 }; /* two equal readings may be wrong next to a real gap */
 
@@ -15,7 +14,7 @@ enum { GAP_READINGS = 3 }; /* two equal readings may be wrong next to a real gap
 static bool is_doubtful_gap(struct bridge *b, struct queue *q, const struct record *record)
 {
     int64_t next = q->window.next;
-    bool usual = !q->seek_pending && (queue_is_schedule(q) || txn_leaves_gaps(b));
+    bool usual = !q->seek_pending && (queue_is_schedule(q) || b->config.exactly_once);
     if (q->gap_offset == next && q->gap_end_offset == record->offset)
         q->gap_readings++;
     else
@@ -115,7 +114,7 @@ bool head_find(struct bridge *b, struct queue *q)
         }
         if (record->offset > w->next && window_fits(w, record->offset)) {
             counter_add(&b->stats->missing_offsets, (uint64_t)(record->offset - w->next));
-            if (!queue_is_schedule(q) && !txn_leaves_gaps(b))
+            if (!queue_is_schedule(q) && !b->config.exactly_once)
                 bridge_notice(b, (struct notice){.kind = NOTICE_GAP,
                                                  .queue = q->id,
                                                  .count = record->offset - w->next});
@@ -162,7 +161,7 @@ static bool head_is_of(const struct queue *q, const struct parcel *p)
  */
 bool head_adopt_in_flight(struct bridge *b, struct queue *q, int64_t offset)
 {
-    if (txn_voids_lost_work(b) || !queue_fits(b, q, offset))
+    if (b->config.exactly_once || !queue_fits(b, q, offset))
         return false;
     for (struct link *l = list_first(&q->revoked); l != NULL; l = list_after(&q->revoked, l)) {
         struct parcel *p = list_item(l, struct parcel, link);

@@ -10,7 +10,6 @@
 #include "bridge/core/queue.h"
 #include "bridge/core/restore.h"
 #include "bridge/core/state.h"
-#include "bridge/core/transaction.h"
 #include "bridge/core/withhold.h"
 
 static void count_lanes(struct bridge *b, int64_t change)
@@ -53,7 +52,7 @@ int bridge_lane_assigned(struct bridge *b, int lane, const struct start *starts,
             queue_notice_missing(b, q, &before);
         if (q->log_mismatch)
             queue_disown_in_flight(q);
-        else if (same && !txn_voids_lost_work(b) && window_learn(&q->window, &before))
+        else if (same && !b->config.exactly_once && window_learn(&q->window, &before))
             queue_changed(q);
     }
     restore_begin(b, lane, &starts[SLOT_SCHEDULE]);

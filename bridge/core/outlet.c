@@ -14,7 +14,6 @@
 #include "bridge/core/cluster.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/state.h"
-#include "bridge/core/transaction.h"
 
 enum { OUTLET_WATCH_MS = 1000 };
 
@@ -98,7 +97,7 @@ bool outlet_takes(struct bridge *b, const struct parcel *p, enum forward_kind ki
 
 void outlets_doubt(struct bridge *b)
 {
-    for (int i = 0; txn_binds_topics(b) && i < outlets_n(b); i++) {
+    for (int i = 0; b->config.exactly_once && i < outlets_n(b); i++) {
         b->outlets.all[i].doubted = true;
         b->outlets.all[i].recheck_mono_ms = 0;
     }
@@ -149,7 +148,7 @@ void outlet_acked(struct bridge *b, struct parcel *p)
     struct outlet *o = outlet_of(b, p);
     o->acked_mono_ms = b->now.mono_ms;
     parcel_leave_outlet(b, p);
-    if (!txn_binds_topics(b))
+    if (!b->config.exactly_once)
         set_down(b, o, false, NULL);
 }
 
@@ -161,19 +160,19 @@ static bool has_share(const struct bridge *b, const struct outlet *o)
 bool outlet_is_silent(const struct bridge *b, int lane, enum forward_kind kind)
 {
     const struct outlet *o = bridge_outlet(b, lane, kind, 0);
-    bool probe = !txn_binds_topics(b) && o->unacked_bytes == 0;
+    bool probe = !b->config.exactly_once && o->unacked_bytes == 0;
     return (o->down && !probe) || has_share(b, o);
 }
 
 bool outlet_is_flooded(const struct bridge *b, int lane, enum forward_kind kind)
 {
     const struct outlet *o = bridge_outlet(b, lane, kind, 0);
-    return !txn_binds_topics(b) && o->down && has_share(b, o);
+    return !b->config.exactly_once && o->down && has_share(b, o);
 }
 
 bool outlets_stop_intake(const struct bridge *b, int lane)
 {
-    if (b->lanes[lane].outlets_down == 0 || txn_binds_topics(b))
+    if (b->lanes[lane].outlets_down == 0 || b->config.exactly_once)
         return b->lanes[lane].outlets_down > 0;
     int64_t bytes = 0;
     for (int i = 0; i < outlets_per_lane(b); i++) {
@@ -217,7 +216,7 @@ static void watch_silence(struct bridge *b)
  * it. */
 void outlets_serve(struct bridge *b)
 {
-    if (!txn_binds_topics(b)) {
+    if (!b->config.exactly_once) {
         watch_silence(b);
         return;
     }

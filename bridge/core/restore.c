@@ -38,7 +38,6 @@
 #include "bridge/core/queue.h"
 #include "bridge/core/seal.h"
 #include "bridge/core/state.h"
-#include "bridge/core/transaction.h"
 #include "bridge/core/unmatched.h"
 #include "bridge/core/withhold.h"
 
@@ -82,7 +81,7 @@ void restore_begin(struct bridge *b, int lane, const struct start *start)
         same_log_init(&l->same_log);
         cancel_table_open(b, lane, start->offset > 0 ? start->offset : 0);
     }
-    if (txn_voids_lost_work(b)) /* another owner may have read on from the committed base */
+    if (b->config.exactly_once) /* another owner may have read on from the committed base */
         same_log_forget(&l->same_log, true);
     same_log_decode(&l->same_log, start->text, start->witnesses);
     for (int slot = 0; slot < b->queues_per_lane; slot++)
@@ -355,7 +354,7 @@ void restore_cut_stored(struct bridge *b, struct parcel *p)
     l->fresh = false;
     l->log_end++;
     l->seal_out = false;
-    l->cut_in_doubt = txn_voids_lost_work(b);
+    l->cut_in_doubt = b->config.exactly_once;
     b->cancels.cuts_in_doubt |= l->cut_in_doubt;
     parcel_forget(b, p);
     read_requests(b, lane, l->requests_end);

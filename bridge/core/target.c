@@ -9,7 +9,6 @@
 #include "bridge/core/state.h"
 #include "bridge/core/target_limits.h"
 #include "bridge/core/target_table.h"
-#include "bridge/core/transaction.h"
 
 #include <stdio.h>
 
@@ -39,7 +38,7 @@ static void set_down(struct bridge *b, struct target *t, bool costs_attempt, int
 static void found_there(struct bridge *b, struct target *t, enum lookup found)
 {
     t->whole_mono_ms = found == LOOKUP_WHOLE ? b->now.mono_ms : 0;
-    t->doubted |= txn_binds_topics(b) && found != LOOKUP_WHOLE;
+    t->doubted |= b->config.exactly_once && found != LOOKUP_WHOLE;
     t->state = t->failed || t->doubted ? TARGET_PROBING : TARGET_UP;
 }
 
@@ -58,7 +57,7 @@ static void look_up(struct bridge *b, struct target *t, bool waited_for)
         return;
     switch (found) {
     case LOOKUP_UNWRITABLE:
-        if (txn_binds_topics(b)) {
+        if (b->config.exactly_once) {
             fail(t, DELIVERY_TIMED_OUT,
                  "a partition of the topic has no leader, or too few replicas in sync");
             set_down(b, t, false, DOWN_MS);
@@ -184,7 +183,7 @@ void target_sent(struct bridge *b, struct target *t, struct parcel *p)
     if (t->in_flight == 0)
         t->answered_mono_ms = b->now.mono_ms;
     t->in_flight++;
-    t->in_transaction = b->targets.in_transaction = txn_binds_topics(b);
+    t->in_transaction = b->targets.in_transaction = b->config.exactly_once;
     t->keyless_in_transaction |= t->in_transaction && p->keyless;
     t->in_flight_bytes += (size_t)record_memory(p->record, 0);
     p->target = t;
@@ -327,7 +326,7 @@ void target_reported(struct bridge *b, struct target *t, struct parcel *p,
         target_note_unfit(b, t, p, answer->alone);
         break;
     case REPORT_TIMED_OUT: /* other partitions of the topic may work */
-        if (txn_binds_topics(b)) {
+        if (b->config.exactly_once) {
             stalled(b, t, answer->why);
             break;
         }

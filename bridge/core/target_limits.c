@@ -2,7 +2,6 @@
 /* Limits of a target: records that were too large for it, or of a kind that it refuses. */
 #include "bridge/core/target_limits.h"
 #include "bridge/core/state.h"
-#include "bridge/core/transaction.h"
 
 bool target_is_suspect(const struct target *t, const struct parcel *p)
 {
@@ -12,7 +11,7 @@ bool target_is_suspect(const struct target *t, const struct parcel *p)
 
 bool target_is_too_small(const struct bridge *b, const struct target *t, const struct parcel *p)
 {
-    return txn_binds_topics(b) && t->proven_mono_ms > 0 &&
+    return b->config.exactly_once && t->proven_mono_ms > 0 &&
            b->now.mono_ms - t->proven_mono_ms < PROVEN_MS &&
            p->record->cost_bytes >= t->proven_bytes;
 }

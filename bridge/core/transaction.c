@@ -28,21 +28,6 @@ void txn_begin(struct bridge *b)
         (struct txn){.took = last.took, .single_failed = last.single_failed, .taken = last.taken};
 }
 
-bool txn_binds_topics(const struct bridge *b)
-{
-    return b->config.exactly_once;
-}
-
-bool txn_leaves_gaps(const struct bridge *b)
-{
-    return b->config.exactly_once;
-}
-
-bool txn_voids_lost_work(const struct bridge *b)
-{
-    return b->config.exactly_once;
-}
-
 static bool is_full(const struct bridge *b)
 {
     const struct txn *t = &b->txn;

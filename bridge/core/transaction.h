@@ -16,7 +16,21 @@
    records nor events exceed its bounds.
 
    With at-least-once there is no real transaction: the open one accepts every record and never
-   ends. */
+   ends. The mode (config.exactly_once) changes this:
+
+                            at least once                    exactly once
+     commit                 each second or sooner (commit)   ends the transaction
+     a failed record        is sent again alone (outcome)    aborts the transaction
+     a lane that is lost    its work may still count         its work is void (lanes, head, restore)
+     gaps in a level        records were lost (head)         the ends of transactions
+     an event               follows its record (event)       is in the transaction of its record
+     an unavailable topic   delays its own records           delays all others, so it is looked up
+                                                             first (target, outlet)
+     a doubtful record      is sent with others              is alone in its transaction (forward)
+     hops                   are sent when they are ready     gather for a transaction
+     a silent target        is down after a second (target)  is down after three (outcome)
+     a slow target          delays its own records           delays all others (slowness)
+ */
 #ifndef DELAYBRIDGE_BRIDGE_CORE_TRANSACTION_H
 #define DELAYBRIDGE_BRIDGE_CORE_TRANSACTION_H
 
@@ -24,12 +38,6 @@
 int txn_init(struct bridge *b) must_check;
 void txn_deinit(struct bridge *b);
 void txn_begin(struct bridge *b); /* begins an empty one */
-
-/* The effects of the mode on other modules. Each returns false in at-least-once mode. */
-bool txn_binds_topics(const struct bridge *b); /* one unavailable topic delays all others */
-bool txn_leaves_gaps(const struct bridge *b);  /* ends of transactions use offsets of levels */
-/* Returns whether uncommitted work is void when a lane is lost. */
-bool txn_voids_lost_work(const struct bridge *b);
 
 /* Returns whether it accepts records of this kind. */
 bool txn_is_for(const struct bridge *b, enum ready kind);

@@ -98,7 +98,7 @@ int64_t bridge_turn(struct bridge *b, struct now now)
     b->clock.turn_incomplete = false;
     if (b->commit.proving) {
         outcome_serve(b);
-        if (txn_binds_topics(b)) /* the transaction cannot end without its events */
+        if (b->config.exactly_once) /* the transaction cannot end without its events */
             forward_settle(b);
         slowness_serve(b);
         commit_prove_ownership(b);

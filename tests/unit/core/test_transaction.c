@@ -53,16 +53,6 @@ Test(transaction, at_least_once_each_record_is_taken)
     cr_expect(txn_is_for(fx.b, READY_DELIVERIES));
     cr_expect_eq(txn_wait_ms(fx.b), BRIDGE_WAIT_MAX_MS);
     cr_expect_eq(txn()->n, 0);
-    cr_expect_not(txn_binds_topics(fx.b));
-    cr_expect_not(txn_leaves_gaps(fx.b));
-    cr_expect_not(txn_voids_lost_work(fx.b));
-}
-
-Test(transaction, transaction_binds_its_topics_and_leaves_gaps)
-{
-    cr_expect(txn_binds_topics(fx.b));
-    cr_expect(txn_leaves_gaps(fx.b));
-    cr_expect(txn_voids_lost_work(fx.b));
 }
 
 Test(transaction, record_is_counted_with_its_bytes)
