@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { SLOW_MS = 10000, AT_FIRST = 2 /* clients that are used while brokers hold none */ };
+enum { SLOW_MS = 10000 };
 
 /* Brokers that hold one client often hold all clients of the process, for minutes. The clients
    share one line of a kind in REPEAT_MS, and a later line has the number of the others. */
@@ -245,7 +245,7 @@ static void start(struct producer *p, int client)
     if (err == 0 && handle(p, client) == NULL)
         err = producer_client_start(p, FIRST + (enum role)client, &error);
     if (err == 0) {
-        if (is_first && client >= AT_FIRST)
+        if (is_first && client >= TXN_CLIENTS_WANTED)
             log_further(t);
         txn_calls_init(t->calls, handle(p, client));
         return;

@@ -79,8 +79,9 @@ enum dead_letter_content {
     DEAD_LETTER_REASON_ONLY /* neither key nor headers, except those of the bridge */
 };
 
-/* The transactional clients: 0 to TXN_CLIENTS - 1, each with its transactional id. */
-enum { TXN_CLIENTS = 4 };
+/* The transactional clients: 0 to TXN_CLIENTS - 1, each with its transactional id. The first
+   TXN_CLIENTS_WANTED are enough, unless brokers hold one of them. */
+enum { TXN_CLIENTS = 4, TXN_CLIENTS_WANTED = 2 };
 
 /* A record to produce. All pointers are valid until port.forward returns. The record and its bytes
    are valid until the parcel was reported. */

@@ -8,8 +8,7 @@
 enum {
     START_AGAIN_MS = 1000, /* after a start that failed */
     HELD_MS = 3000,        /* a client that waits for brokers for so long does not count */
-    REGISTER_MS = 500,     /* the coordinator answers requests at least as often */
-    WANTED = 2             /* clients in use at the same time */
+    REGISTER_MS = 500      /* the coordinator answers requests at least as often */
 };
 
 static struct txn_client *current(struct bridge *b)
@@ -35,7 +34,7 @@ static void renew(struct bridge *b, int i)
 
 void sender_init(struct bridge *b)
 {
-    for (int i = 0; b->config.exactly_once && i < WANTED; i++)
+    for (int i = 0; b->config.exactly_once && i < TXN_CLIENTS_WANTED; i++)
         b->sender.clients[i] = (struct txn_client){.state = CLIENT_STARTING};
 }
 
@@ -120,8 +119,7 @@ void sender_announce(struct bridge *b, size_t n)
     send_offsets(b);
 }
 
-/* commit.is_out: the commit was requested. */
-static void commit(struct bridge *b)
+void sender_finish(struct bridge *b)
 {
     struct txn_client *c = current(b);
     if (b->txn.state != TXN_CLOSED || !b->commit.is_out || b->txn.offsets != OFFSETS_ACCEPTED)
@@ -129,11 +127,6 @@ static void commit(struct bridge *b)
     c->state = CLIENT_COMMITTING;
     begin_call(b, c, CALL_COMMIT);
     b->port.commit_transaction(b->port.ctx, b->sender.current);
-}
-
-void sender_finish(struct bridge *b)
-{
-    commit(b);
 }
 
 /* A cause that names records replaces another one. The first phrase is kept. */
@@ -215,7 +208,7 @@ static void offsets_sent(struct bridge *b, const struct client_fact *f)
         sender_fail(b, f->blame, f->why);
     } else if (b->txn.offsets == OFFSETS_SENT) {
         b->txn.offsets = OFFSETS_ACCEPTED;
-        commit(b);
+        sender_finish(b);
     }
 }
 
@@ -301,8 +294,8 @@ static bool is_held(const struct bridge *b, const struct txn_client *c)
            (waits && c->call != CALL_NONE && b->now.mono_ms - c->since_mono_ms >= HELD_MS);
 }
 
-/* Starts a further client if fewer than WANTED can be used. While Kafka is away, another client
-   would wait as well. */
+/* Starts a further client if fewer than TXN_CLIENTS_WANTED can be used. While Kafka is away,
+   another client would wait as well. */
 static void replace_held(struct bridge *b)
 {
     const struct sender *s = &b->sender;
@@ -314,7 +307,7 @@ static void replace_held(struct bridge *b)
         unused = off ? i : unused;
         usable += !off && !is_held(b, &s->clients[i]);
     }
-    if (usable < WANTED && unused < TXN_CLIENTS)
+    if (usable < TXN_CLIENTS_WANTED && unused < TXN_CLIENTS)
         renew(b, unused);
 }
 
@@ -340,7 +333,7 @@ static bool any_lane_is_owned(const struct bridge *b)
    them. So this call must run before anything waits for these offsets. */
 bool bridge_may_gain(const struct bridge *b)
 {
-    for (int i = 0; b->config.exactly_once && i < WANTED; i++) {
+    for (int i = 0; b->config.exactly_once && i < TXN_CLIENTS_WANTED; i++) {
         const struct txn_client *c = &b->sender.clients[i];
         if (!c->was_ready && c->call != CALL_INIT)
             return false;

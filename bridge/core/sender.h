@@ -12,9 +12,9 @@
      PURGING     its transaction failed or was given up, and its records are being reported
      LEFT        the same, and all are reported, but a call still waits for brokers
 
-   The current client is that of the transaction, or else of the next one. It passes to another
-   READY client after each commit, while brokers write the markers of the last transaction. It also
-   passes while its client is LEFT, CLOSING or STARTING.
+   The current client is that of the transaction, or else of the next one. After each commit another
+   READY client becomes the current one, while brokers write the markers of the last transaction.
+   The same happens while the current one is LEFT, CLOSING or STARTING.
 
    Brokers complete a transaction only when each of its partitions has a leader, and until then its
    client can begin no other transaction. Further clients with separate transactional ids are
@@ -46,7 +46,7 @@ enum sender_news {
     SENDER_CONTINUES  /* after a BROKEN transaction: the next one may begin */
 };
 
-void sender_init(struct bridge *b); /* FIRST and SECOND start in the first turn */
+void sender_init(struct bridge *b); /* the first clients start in the first turn */
 void sender_check(const struct bridge *b);
 
 /* Begins the transaction at the current client, unless it is open. Returns 0, or ERR_FULL: the
@@ -55,8 +55,8 @@ int sender_enter(struct bridge *b) must_check;
 /* Sends the n first entries of commit.progress in the transaction, as soon as its client is ready.
  */
 void sender_announce(struct bridge *b, size_t n);
-/* Commits when the offsets are accepted. Call it after sender_announce, when each record of the
-   transaction was acknowledged. */
+/* Commits if the commit is requested (commit.is_out) and the offsets are accepted. Otherwise their
+   acceptance commits. Call it after sender_announce, when each record was acknowledged. */
 void sender_finish(struct bridge *b);
 /* The transaction cannot be committed. why: a phrase; empty: unknown. */
 void sender_fail(struct bridge *b, enum blame blame, const char *why);

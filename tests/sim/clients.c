@@ -246,9 +246,7 @@ bool clients_may_break(const struct process *p)
 void clients_start(struct process *p)
 {
     p->facts_end = &p->facts;
-    p->producer = producer_new(p);
-    if (p->world->setup.exactly_once)
-        p->producer->life = p->life; /* a placeholder until the first client is ready */
+    p->producer = producer_new(p); /* exactly-once: until the first client is ready */
 }
 
 void clients_died(struct process *p, bool leaves)

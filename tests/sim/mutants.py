@@ -69,7 +69,7 @@ MUTANTS = (
            "    if (c->state == CLIENT_LEFT)\n        renew(b, f->client);\n", "", "sender"),
     Mutant("other_clients_stay_after_one_is_left", "bridge/core/sender.c", "if (b->sender.clients[i].state == CLIENT_READY)", "if (i < 0)",
            "sender"),
-    Mutant("held_client_is_not_replaced", "bridge/core/sender.c", "if (usable < WANTED &&", "if (usable < 0 &&", "sender"),
+    Mutant("held_client_is_not_replaced", "bridge/core/sender.c", "if (usable < TXN_CLIENTS_WANTED &&", "if (usable < 0 &&", "sender"),
     Mutant("client_is_added_while_kafka_is_away", "bridge/core/sender.c", "if (s->away_mono_ms != 0 &&", "if (s->away_mono_ms < 0 &&",
            "sender"),
     Mutant("spare_counts_while_a_client_is_held", "bridge/core/sender.c", "state != CLIENT_READY && state != CLIENT_OFF)",
