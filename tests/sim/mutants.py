@@ -637,7 +637,9 @@ def sources_of(file: str) -> list[str]:
 
 
 def link(build: Path, program: Path, objects: list[str], tests: str, *libraries: str) -> Path:
-    tests_objects = [str(p) for p in sorted((build / "tests/CMakeFiles").glob(tests))]
+    folder = build / "tests/CMakeFiles"
+    tests_objects = [str(p) for p in sorted(folder.glob(tests))  # a build keeps objects of deleted files
+                     if (ROOT / "tests" / Path(*p.relative_to(folder).parts[1:])).with_suffix("").exists()]
     subprocess.run(["gcc", "-o", str(program), *tests_objects, *objects, str(build / "libcore.a"),
                     str(build / "liblevels.a"), "-lxxhash", "-lm", *libraries], check=True)
     return program
