@@ -66,7 +66,7 @@ TOTAL = record("counters since the start of the process", requests=COUNT, refuse
 STATUS = record("this process", at=INSTANT, started=INSTANT, version=TEXT, commit=TEXT, librdkafka=TEXT, group=TEXT,
                 schedule=TEXT, delivery={"enum": ["at-least-once", "exactly-once"]}, ready=FLAG,
                 why={"type": ["string", "null"], "description": "why it is not ready"}, alive=FLAG,
-                token={"type": "boolean", "description": "admin_token is set"}, refusals=COUNT, faults=COUNT,
+                token={"type": "boolean", "description": "admin_token is set"}, refusals=nullable(COUNT), faults=nullable(COUNT),
                 open_transaction_records=nullable(COUNT), config_hash=COUNT, recent=RECENT, now=NOW, total=TOTAL)
 TARGET = record(
     "an entry of targets. Counters begin at the start of the process", entry=TEXT,

@@ -84,6 +84,12 @@ static json_t *gauges_json(const struct metrics *m)
     return json;
 }
 
+/* Returns null for a figure that is not known yet, which is below 0. */
+static json_t *known_json(int64_t figure)
+{
+    return figure < 0 ? json_null() : json_integer(figure);
+}
+
 static void read_status(void *ctx, const struct metrics *m, const char *why)
 {
     json_t **json = ctx;
@@ -92,14 +98,13 @@ static void read_status(void *ctx, const struct metrics *m, const char *why)
                       version_commit, "librdkafka", m->librdkafka, "group", config->group,
                       "schedule", config->schedule, "ready", m->ready, "why",
                       m->ready ? json_null() : json_string(why));
-    json_object_update_new(
-        *json,
-        json_pack("{s:s, s:i, s:i, s:o, s:I, s:o, s:o}", "delivery",
-                  config->exactly_once ? "exactly-once" : "at-least-once", "refusals", m->refusals,
-                  "faults", m->faults, "open_transaction_records",
-                  m->watched.open_records < 0 ? json_null() : json_integer(m->watched.open_records),
-                  "config_hash", (json_int_t)m->config_hash, "now", gauges_json(m), "total",
-                  totals_json(m->stats)));
+    json_object_update_new(*json, json_pack("{s:s, s:o, s:o, s:o, s:I, s:o, s:o}", "delivery",
+                                            config->exactly_once ? "exactly-once" : "at-least-once",
+                                            "refusals", known_json(m->refusals), "faults",
+                                            known_json(m->faults), "open_transaction_records",
+                                            known_json(m->watched.open_records), "config_hash",
+                                            (json_int_t)m->config_hash, "now", gauges_json(m),
+                                            "total", totals_json(m->stats)));
 }
 
 void api_status(void *ctx, const struct admin_route *route, const struct admin_request *request,

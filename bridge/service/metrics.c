@@ -204,7 +204,7 @@ static const struct metric METRICS[] = {
      metrics_write_open_records, 0},
     {"delaybridge_topic_findings", "gauge", "kind",
      "Findings of the hourly check of topics. refuse: prevents a start. fault: requests fail or "
-     "get lost.",
+     "get lost. No series before the first check.",
      metrics_write_findings, 0},
     {"delaybridge_canary_sent_total", "counter", "",
      "Requests of the canary that the schedule topic acknowledged.", CANARY(sent)},

@@ -24,8 +24,8 @@ struct metrics {
     const struct stats *stats;         /* the sum of all workers */
     const struct canary_stats *canary; /* NULL: no canary */
     int lanes;                         /* of the schedule topic; 0: not known yet */
-    int refusals, faults;              /* findings of the check of topics, by kind */
-    uint32_t config_hash;              /* 0: the service has not started */
+    int refusals, faults; /* findings of the check of topics, by kind; -1: not checked yet */
+    uint32_t config_hash; /* 0: the service has not started */
     struct watched watched;
     bool ready, reload_failed;
     const char *librdkafka; /* its version */

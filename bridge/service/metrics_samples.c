@@ -322,6 +322,8 @@ void metrics_write_lanes_unserved(FILE *out, const struct metric *metric, const 
 
 void metrics_write_findings(FILE *out, const struct metric *metric, const struct metrics *m)
 {
+    if (m->refusals < 0)
+        return;
     sample_labelled(out, metric, "refuse", (uint64_t)m->refusals);
     sample_labelled(out, metric, "fault", (uint64_t)m->faults);
 }

@@ -44,6 +44,8 @@ void monitor_read(struct monitor *m,
     struct metrics metrics = {.config = m->config,
                               .stats = &m->stats,
                               .ready = is_ready(m, why),
+                              .refusals = -1,
+                              .faults = -1,
                               .watched.open_records = -1,
                               .reload_failed = m->reload_failed,
                               .librdkafka = rd_kafka_version_str()};

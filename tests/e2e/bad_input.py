@@ -181,8 +181,10 @@ def starts_with(stage: Stage, path: Path, words: str) -> None:
     """Checks that a fault that check reports does not stop run from starting, and is in its log and its metrics."""
     bridge = stage.bridge(path, "faulty", env={"DELAYBRIDGE_LISTEN": f"127.0.0.1:{stage.spare_port}"})
     will_say(bridge, words)
-    metrics = Watch(stage.spare_port).metrics()
-    faults, refusals = (metrics["delaybridge_topic_findings", f'kind="{kind}"'] for kind in ("fault", "refuse"))
+    names = [("delaybridge_topic_findings", f'kind="{kind}"') for kind in ("fault", "refuse")]
+    watch = Watch(stage.spare_port)
+    metrics = until("the metrics have findings", lambda: (now := watch.metrics()).keys() >= set(names) and now)
+    faults, refusals = (metrics[name] for name in names)
     require(faults > 0 and refusals == 0, f"the metrics have {faults:.0f} faults and {refusals:.0f} refusals")
     require(bridge.stop() == 0, "SIGTERM:\n" + bridge.tail())
 

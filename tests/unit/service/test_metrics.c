@@ -281,6 +281,12 @@ Test(metrics, each_plain_counter_has_its_name)
     cr_expect(says("delaybridge_throttle_seconds_total 2.900"));
 }
 
+Test(metrics, findings_are_absent_until_the_topics_are_checked)
+{
+    metrics.refusals = metrics.faults = -1;
+    cr_expect(strstr(written(), "delaybridge_topic_findings{") == NULL);
+}
+
 Test(metrics, each_gauge_of_lanes_and_records_has_its_name)
 {
     counter_set(&stats.lanes, 31);
