@@ -179,6 +179,7 @@ void port_renew(void *ctx, int i, bool was_left)
     if (c->open || c->purging)
         world_fail(w, "p%d replaces client %d before its records are reported", p->id, i);
     c->ready = false;
+    c->was_left = was_left;
     c->call = CALL_DESTROY;
     world_at(w, w->now_ms + rng_between(&w->rng, 0, w->knobs.restart_ms / 4), p, destroyed, NULL,
              i);

@@ -163,6 +163,7 @@ struct client_model {
     bool ready;              /* it was initialized */
     bool open;               /* its transaction began and has not ended */
     bool purging;
+    bool was_left; /* its records were reported while a call of it ran */
     int64_t purged_ms;                   /* a purge ends at this time, or later */
     enum client_call call;               /* it runs */
     struct commit *commit;               /* of the open transaction; NULL: no offsets were sent */
