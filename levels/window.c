@@ -193,6 +193,19 @@ static uint64_t chunk_of(const struct window *window, size_t n)
     return bits;
 }
 
+int64_t window_read_end(const struct window *window)
+{
+    if (window->base == WINDOW_UNSET)
+        return WINDOW_UNSET;
+    for (int64_t n = WORDS - 1; n >= 0; n--) {
+        uint64_t bits = chunk_of(window, (size_t)n);
+        int64_t end = window->base + (n + 1) * WORD_BITS - (bits != 0 ? __builtin_clzll(bits) : 0);
+        if (bits != 0)
+            return end > window->next ? end : window->next;
+    }
+    return window->next;
+}
+
 /* Writes the bitmap from base: bit b of byte i is offset base + 8i + b. Returns its length up to
    the last byte that is not zero. */
 static size_t bitmap_collect(const struct window *window, uint8_t bitmap[BITMAP_BYTES])

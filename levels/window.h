@@ -67,6 +67,10 @@ void window_cut(struct window *window, int64_t at);
    Does nothing if either window is unset. Returns true if an offset was new. */
 bool window_learn(struct window *window, const struct window *from);
 
+/* Returns the end of the offsets that are known to have been read: the one after the last that is
+   done or admitted. WINDOW_UNSET for an unset window. */
+int64_t window_read_end(const struct window *window);
+
 /* Returns how many offsets from base up to end (exclusive) are not done; 0 for an unset window. */
 int64_t window_pending(const struct window *window, int64_t end);
 

@@ -9,6 +9,8 @@
 /* The names of level topics, S.DURATION, must be legal too. */
 enum { SCHEDULE_MAX = TOPIC_NAME_MAX - DURATION_TEXT_MAX };
 
+enum { LADDER_HOLD_MS = 1000 }; /* unless the smallest level needs more */
+
 static struct setting setting_of(const struct loader *loader, const char *name)
 {
     const char *where = loader->where[config_key_find(name) - CONFIG_KEYS];
@@ -51,11 +53,19 @@ static const char *ladder_key(const struct loader *loader, enum ladder_field fie
     return strcmp(setting_of(loader, "hold").where, "default") != 0 ? "hold" : "slack";
 }
 
+/* The writer and the reader of a level record agree on the hold of the ladder. So it does not grow
+   with hold_ms, and members of a group may differ in that. */
 static int check_ladder(struct loader *loader)
 {
     struct ladder_fault fault;
-    if (ladder_check(&loader->config->ladder, &fault) == 0)
+    struct ladder *ladder = &loader->config->ladder;
+    ladder->hold_ms = loader->config->hold_ms;
+    if (ladder_check(ladder, &fault) == 0) {
+        int64_t least_ms = ladder->level_ms[0] - ladder->slack_ms;
+        int64_t usual_ms = ladder->hold_ms < LADDER_HOLD_MS ? ladder->hold_ms : LADDER_HOLD_MS;
+        ladder->hold_ms = least_ms > usual_ms ? least_ms : usual_ms;
         return 0;
+    }
     struct setting setting = setting_of(loader, ladder_key(loader, fault.field));
     return config_refuse(loader, &setting, NULL, "%s", fault.why);
 }

@@ -39,7 +39,8 @@ struct config {
     size_t kafka_n;
     char *group;
     char *schedule;
-    struct ladder ladder; /* levels, hold and slack */
+    int64_t hold_ms;      /* the longest rest for which a record waits in memory */
+    struct ladder ladder; /* levels and slack. Its hold is shorter than hold_ms or equal */
     int64_t retired_ms[LADDER_MAX];
     int retired_n;
     char **targets;

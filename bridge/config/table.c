@@ -124,11 +124,13 @@ const struct config_key CONFIG_KEYS[] = {
      .live = true},
     {.name = "hold",
      .type = TYPE_SPAN,
-     AT(ladder.hold_ms),
+     AT(hold_ms),
      .most = DAY_MS,
-     .initial = "1s",
+     .initial = "30s",
      .help = "A record waits in memory, not in a level topic, when its remaining delay is at most "
-             "this long. hold must be at least the smallest level minus slack."},
+             "this long and there is room. Each level that it does not visit saves a write and a "
+             "read. With 1s, all records visit their levels. hold must be at least the smallest "
+             "level minus slack."},
     {.name = "slack",
      .type = TYPE_SPAN,
      AT(ladder.slack_ms),

@@ -7,10 +7,12 @@
 #include "bridge/core/dead_letter.h"
 #include "bridge/core/event.h"
 #include "bridge/core/head.h"
+#include "bridge/core/hold.h"
 #include "bridge/core/notes.h"
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target.h"
 #include "bridge/core/unreadable.h"
@@ -42,10 +44,11 @@ static bool has_room(struct bridge *b, struct queue *q)
     return room;
 }
 
-static struct record *take_head(struct queue *q)
+static struct record *take_head(struct bridge *b, struct queue *q)
 {
     struct record *record = q->head;
     q->head = NULL;
+    counter_add(&b->stats->reread, record->offset < q->read_end);
     window_admit(&q->window, record->offset);
     return record;
 }
@@ -107,7 +110,7 @@ static bool refuse(struct bridge *b, struct queue *q, const struct refusal *why,
     }
     q->head = kept;
     q->head_headers_n = (uint32_t)kept->headers_n;
-    struct parcel *p = request_parcel(b, q, take_head(q), entry);
+    struct parcel *p = request_parcel(b, q, take_head(b, q), entry);
     p->raw = true;
     p->checksum = checksum;
     dead_letter_mark(b, p, why);
@@ -138,7 +141,7 @@ static enum code judge_request(const struct bridge *b, const struct queue *q, st
 /* The cancel is in force at once, and its entry follows. */
 static bool admit_cancel(struct bridge *b, struct queue *q, struct record *entry)
 {
-    struct record *request = take_head(q);
+    struct record *request = take_head(b, q);
     q->head_headers_n = 0;
     struct parcel *p = parcel_new(b, q, entry);
     p->facts.key_len = (int16_t)cancel_key_len(request->key);
@@ -161,10 +164,11 @@ static bool admit_schedule(struct bridge *b, struct queue *q, const struct intak
     record->offset = q->head->offset;
     if (stamp->due_ms - b->now.wall_ms <= b->config.ladder.hold_ms)
         target_expect(b, stamp->target);
-    struct record *request = take_head(q);
+    struct record *request = take_head(b, q);
     struct parcel *p = request_parcel(b, q, record, in->entry);
     b->port.release(b->port.ctx, request);
     p->until_wall_ms = stamp->due_ms;
+    p->to_level = topic_is_internal(b->config.rules.allowlist.schedule, stamp->target);
     event_note(b, p, EVENT_ACCEPTED);
     if (stamp->policy != 0)
         event_note(b, p, EVENT_RETRY_ACCEPTED);
@@ -261,8 +265,10 @@ static bool admit_waiting(struct bridge *b, struct queue *q)
                      until_wall_ms - b->now.wall_ms <= b->config.ladder.hold_ms;
     if (last_stop)
         target_expect(b, q->head_target);
-    struct parcel *p = parcel_new(b, q, take_head(q));
+    bool to_level = topic_is_internal(b->config.rules.allowlist.schedule, q->head_target);
+    struct parcel *p = parcel_new(b, q, take_head(b, q));
     notes_recall(b, p);
+    p->to_level = to_level;
     p->until_wall_ms = until_wall_ms;
     p->overdue_wall_ms = overdue_wall_ms;
     p->withheld = withheld;
@@ -324,6 +330,28 @@ static void watch_silence(struct bridge *b, struct queue *q)
 
 /* A queue without a base cannot be paused, so it is in no line of bulky queues (bulk.h). Its first
    record gives it a base. Its second record waits for the next turn, which puts it in line. */
+static void admit_near(struct bridge *b, struct queue *q)
+{
+    bool first = q->window.base == WINDOW_UNSET;
+    for (int quota = first ? 1 : QUEUE_QUOTA; quota > 0; quota--) {
+        if (q->head == NULL && !head_find(b, q))
+            return;
+        if (queue_head_is_done(q)) {
+            queue_read_on(b, q);
+            return;
+        }
+        if (b->now.wall_ms < q->admit_wall_ms) {
+            pause_if_far(b, q);
+            return;
+        }
+        if (!admit(b, q)) {
+            hold_make_room(b, q);
+            return;
+        }
+    }
+    b->clock.turn_incomplete = true;
+}
+
 void admission_serve(struct bridge *b, struct queue *q)
 {
     if (q->state == QUEUE_PAUSED && !q->in_line)
@@ -339,22 +367,8 @@ void admission_serve(struct bridge *b, struct queue *q)
     watch_silence(b, q);
     if (q->state != QUEUE_OPEN)
         return;
-    bool first = q->window.base == WINDOW_UNSET;
-    for (int quota = first ? 1 : QUEUE_QUOTA; quota > 0; quota--) {
-        if (q->head == NULL && !head_find(b, q))
-            return;
-        if (queue_head_is_done(q)) {
-            queue_read_on(b, q);
-            return;
-        }
-        if (b->now.wall_ms < q->admit_wall_ms) {
-            pause_if_far(b, q);
-            return;
-        }
-        if (!admit(b, q))
-            return;
-    }
-    b->clock.turn_incomplete = true;
+    admit_near(b, q);
+    hold_spill_old(b, q);
 }
 
 int64_t admission_wait_ms(const struct bridge *b, const struct queue *q)

@@ -5,6 +5,7 @@
 #include "bridge/core/event.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/state.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
 /* Dead letters: their reasons, each lane's share of the pool, and their content. */
 #include "bridge/core/dead_letter.h"
 #include "bridge/core/parcel.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target_table.h"
 #include "levels/wire_size.h"

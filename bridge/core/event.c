@@ -6,6 +6,7 @@
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/progress.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/transaction.h"
 #include "bridge/core/unmatched.h"
 

@@ -9,6 +9,7 @@
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/redelivery.h"
 #include "bridge/core/sender.h"
 #include "bridge/core/state.h"

@@ -3,6 +3,7 @@
 #include "bridge/core/bridge.h"
 #include "bridge/core/cancel_table.h"
 #include "bridge/core/event.h"
+#include "bridge/core/hold.h"
 #include "bridge/core/lanes.h"
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
@@ -54,6 +55,7 @@ static void queues_init(struct bridge *b)
                 q->level_ms = ladder_slot_ms(&b->config.ladder, b->config.retired_ms, slot);
             q->mark.offset = -1;
             list_init(&q->revoked);
+            list_init(&q->kept);
             window_init(&q->window, WINDOW_UNSET);
         }
     }
@@ -105,7 +107,10 @@ struct bridge *bridge_new(const struct bridge_config *config, const struct port 
         b->commit.recommit_mono_ms = b->commit.probe_mono_ms = b->commit.trim_mono_ms =
             b->clock.poll_mono_ms = now.mono_ms;
     b->queues_per_lane = 1 + config->ladder.n + config->retired_n;
-    size_t span_ms = (size_t)(plan_lookahead_ms(&config->ladder) + config->ladder.hold_ms + 1000);
+    int64_t hold_ms = config->ladder.hold_ms;
+    if (config->hold_ms > hold_ms)
+        hold_ms = config->hold_ms;
+    size_t span_ms = (size_t)(plan_lookahead_ms(&config->ladder) + hold_ms + 1000);
     if (pools_init(b) != 0 || cancel_table_init(b) != 0 || event_init(b) != 0 ||
         withhold_init(b) != 0 || wheel_init(&b->wheel, span_ms, now.wall_ms) != 0) {
         deallocate(b);
@@ -205,5 +210,6 @@ void bridge_check(const struct bridge *b)
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++)
         queue_check(b, &b->queues[i]);
     check_parcels(b);
+    hold_check(b);
     sender_check(b);
 }

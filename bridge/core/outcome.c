@@ -10,6 +10,7 @@
 #include "bridge/core/notes.h"
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/redelivery.h"
 #include "bridge/core/restore.h"
 #include "bridge/core/seal.h"

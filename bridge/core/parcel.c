@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parcels: records in work from a fixed pool, with a budget of bytes. */
 #include "bridge/core/parcel.h"
-#include "bridge/core/cancel_table.h"
 #include "bridge/core/queue.h"
 #include "bridge/core/state.h"
 
@@ -44,10 +43,35 @@ struct parcel *parcel_new(struct bridge *b, struct queue *q, struct record *reco
     return p;
 }
 
+static void count_kept(struct bridge *b, const struct parcel *p, int n)
+{
+    b->hold.bytes += n * parcel_memory(p);
+    counter_set(&b->stats->kept_bytes, (uint64_t)b->hold.bytes);
+    counter_set(&b->stats->kept_records, counter_read(&b->stats->kept_records) + (uint64_t)n);
+}
+
+void parcel_keep(struct bridge *b, struct parcel *p)
+{
+    assert(p->state == PARCEL_WAITING && !p->kept);
+    p->kept = true;
+    list_append(&p->queue->kept, &p->link);
+    count_kept(b, p, 1);
+}
+
+void parcel_unkeep(struct bridge *b, struct parcel *p)
+{
+    if (!p->kept)
+        return;
+    p->kept = false;
+    list_remove(&p->link);
+    count_kept(b, p, -1);
+}
+
 void parcel_detach(struct bridge *b, struct parcel *p)
 {
     switch ((enum parcel_state)p->state) {
     case PARCEL_WAITING:
+        parcel_unkeep(b, p);
         wheel_remove(&b->wheel, &p->node);
         break;
     case PARCEL_PARKED:
@@ -173,55 +197,6 @@ void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_wall_ms)
     parcel_detach(b, p);
     p->state = PARCEL_WAITING;
     wheel_add(&b->wheel, &p->node, at_wall_ms);
-}
-
-static void count_hop(struct bridge *b)
-{
-    if (list_is_empty(&b->ready[READY_HOPS])) {
-        b->hops_since_mono_ms = b->now.mono_ms;
-        b->hops_since_n = 0;
-    }
-    b->hops_since_n++;
-}
-
-/* The outcome of a dead letter is committed before another record can break a transaction, so dead
-   letters precede all hops. */
-static void join_hops(struct bridge *b, struct parcel *p)
-{
-    struct list *hops = &b->ready[READY_HOPS];
-    count_hop(b);
-    if (p->dead_letter == NULL) {
-        list_append(hops, &p->link);
-        return;
-    }
-    list_insert_before(b->front_end != NULL ? b->front_end->next : hops->head.next, &p->link);
-    b->front_end = &p->link;
-}
-
-/* An entry is sent with deliveries, because the sender of its cancel waits for it. So are events.
- */
-void parcel_ready(struct bridge *b, struct parcel *p)
-{
-    bool urgent = p->entry_kind != ENTRY_NONE || p->settled || p->tells_first;
-    int64_t remaining_ms = urgent ? 0 : p->until_wall_ms - b->now.wall_ms;
-    bool letter = p->dead_letter != NULL && !urgent;
-    bool hop = letter || remaining_ms > b->config.ladder.hold_ms;
-    if (!hop && remaining_ms > 0) {
-        parcel_wait(b, p, p->until_wall_ms);
-        return;
-    }
-    parcel_detach(b, p);
-    p->state = PARCEL_READY;
-    if (p->entry_kind == ENTRY_EVENT) {
-        list_append(&b->events.ready, &p->link);
-        return;
-    }
-    if (cancel_table_is_used(b, p) && !p->hashed)
-        cancel_table_hash(b, p);
-    if (hop)
-        join_hops(b, p);
-    else
-        list_append(&b->ready[READY_DELIVERIES], &p->link);
 }
 
 size_t lanes_owned(const struct bridge *b)

@@ -71,6 +71,9 @@ void queue_open(struct bridge *b, struct queue *q)
     q->skip_requested = q->range_dead_lettered = false;
     q->base_kept = q->base_trimmed = q->window.base;
     q->changes = q->changes_sent = q->changes_kept = 0;
+    q->rate_s = 0;
+    q->rate_offset = WINDOW_UNSET;
+    q->read_end = window_read_end(&q->window);
     if (q->log_mismatch)
         queue_block(b, q);
 }
@@ -143,7 +146,9 @@ void queue_reread(struct bridge *b, struct queue *q)
     bool stays_blocked = q->state == QUEUE_BLOCKED && !queue_forget_range(q);
     if (q->state == QUEUE_OFF || stays_blocked || q->window.base == WINDOW_UNSET)
         return;
+    q->read_end = q->window.next;
     window_rewind(&q->window);
+    q->rate_offset = WINDOW_UNSET;
     q->release_max_wall_ms = INT64_MIN;
     queue_read_on(b, q);
 }

@@ -4,6 +4,7 @@
 #include "bridge/core/dead_letter.h"
 #include "bridge/core/event.h"
 #include "bridge/core/parcel.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target_table.h"
 #include "levels/counted.h"

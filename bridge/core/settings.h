@@ -13,6 +13,8 @@ enum { TXN_RECORDS_MIN = 21 }; /* a record with all its events */
 /* All pointers, those inside rules included, are borrowed and must outlive the bridge. */
 struct bridge_config {
     struct ladder ladder;
+    int64_t hold_ms; /* longest rest for which a record waits in memory, if there is room (hold.h).
+                        At most ladder.hold_ms: no record waits for longer than that */
     const int64_t *retired_ms; /* lengths of retired levels */
     int retired_n;
     int lanes; /* partitions of the schedule topic */

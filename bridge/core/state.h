@@ -96,7 +96,7 @@ enum ownership {
 struct parcel {
     struct parcel_note note; /* IN_FLIGHT: the port's; must come first (port.h) */
     struct wheel_node node;  /* WAITING */
-    struct link link;        /* FREE, READY, PARKED, or IN_FLIGHT and not OWNED */
+    struct link link;        /* FREE, READY, PARKED, IN_FLIGHT and not OWNED, or kept */
     struct queue *queue;
     struct record *record; /* owned */
     /* The record that is sent instead of `record`, owned: the entry of ENTRY_REPLACE, or the event
@@ -134,6 +134,8 @@ struct parcel {
     bool without_level; /* too large for its level */
     bool alone;         /* gets a batch to itself: it, or its batch, was too large */
     bool too_large;     /* for its target: it was alone in its batch */
+    bool kept;          /* WAITING: in queue.kept (hold.h) */
+    bool to_level;      /* never kept: it was spilled, or it is the canary's */
 };
 
 _Static_assert(sizeof(struct parcel) + IN_FLIGHT_OVERHEAD <= PARCEL_OVERHEAD,
@@ -159,6 +161,7 @@ struct queue {
     enum queue_state state;
     int64_t level_ms;    /* length of its level; 0: the schedule queue */
     struct list revoked; /* parcels in flight that are not OWNED */
+    struct list kept;    /* parcels that are kept (hold.h), in the order of keeping */
     size_t parcels;      /* in work, OWNED */
     size_t redelivering; /* records here that wait because of their target, as far as known */
     size_t withheld;     /* the same of those whose target is paused or limited */
@@ -196,6 +199,10 @@ struct queue {
     int bad_readings;         /* successive readings that gave this range */
     bool skip_requested;      /* the range is to be skipped */
     bool range_dead_lettered; /* an operator's dead letter names the range */
+
+    int64_t rate_s;      /* offsets that are read in a second */
+    int64_t rate_offset; /* window.next when it was measured */
+    int64_t read_end;    /* records below this offset were read before, by this or another owner */
 
     /* Commits: version numbers of the window, and its base in two of them. */
     uint64_t changes;      /* now */
@@ -293,6 +300,12 @@ struct bulk {
     int64_t since_mono_ms; /* its turn began */
 };
 
+struct hold {
+    int64_t bytes;         /* memory of the kept parcels */
+    int64_t undone_span;   /* offsets from the base to the next one, of all queues */
+    int64_t slice_mono_ms; /* rates and span were last measured */
+};
+
 /* The targets that operators pause or limit (withhold.h). */
 struct control_state {
     struct controls all;
@@ -336,6 +349,7 @@ struct bridge {
     struct sender sender;
     struct notes notes;
     struct bulk bulk;
+    struct hold hold;
     struct cancel_state cancels;
     struct event_state events;
     struct control_state control;

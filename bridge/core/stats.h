@@ -114,6 +114,11 @@ enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retir
     X(deferrals, ADD)        /* returned to a level without an attempt: the target was down */     \
     X(resends, ADD)          /* failed because of the client or the cluster, and sent again */     \
     X(already_done, ADD)     /* records that were read again although done */                      \
+    X(reread, ADD)           /* records that were read again because they were not done */         \
+    X(kept, ADD)             /* records that waited in memory in place of a level (hold.h) */      \
+    X(spilled, ADD)          /* those that went to a level after all, for lack of room */          \
+    X(kept_records, ADD)     /* gauge: those that wait */                                          \
+    X(kept_bytes, ADD)       /* gauge: their memory */                                             \
     X(order_violations, ADD) /* records of a level further out of order than slack + hold */       \
     X(window_full, ADD)      /* records that had to wait for room */                               \
     X(missing_offsets, ADD)  /* offsets that do not exist, counted as done */                      \

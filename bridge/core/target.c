@@ -5,6 +5,7 @@
 #include "bridge/core/target.h"
 #include "bridge/core/cluster.h"
 #include "bridge/core/parcel.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/slowness.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target_limits.h"

@@ -6,11 +6,13 @@
 #include "bridge/core/cancel_table.h"
 #include "bridge/core/commit.h"
 #include "bridge/core/forward.h"
+#include "bridge/core/hold.h"
 #include "bridge/core/lanes.h"
 #include "bridge/core/outcome.h"
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/progress.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/restore.h"
 #include "bridge/core/seal.h"
 #include "bridge/core/slowness.h"
@@ -37,11 +39,23 @@ static void clock_update(struct bridge *b, struct now now)
     wheel_advance(&b->wheel, now.wall_ms);
 }
 
+/* A kept record becomes an ordinary one in memory, whose target must be known when it is due. */
+static void end_hold(struct bridge *b, struct parcel *p)
+{
+    struct envelope env;
+    parcel_unkeep(b, p);
+    int err = envelope_open(p->record->value, &env);
+    assert(err == 0);
+    target_expect(b, env.stamp.target);
+}
+
 static void deliver_due(struct bridge *b)
 {
     struct wheel_node *node;
     while ((node = wheel_pop(&b->wheel)) != NULL) {
         struct parcel *p = list_item(node, struct parcel, node);
+        if (p->kept)
+            end_hold(b, p);
         p->state = PARCEL_FREE; /* in no list */
         parcel_ready(b, p);
     }
@@ -55,6 +69,7 @@ static void serve_queues(struct bridge *b)
     if (poll)
         b->clock.poll_mono_ms = b->now.mono_ms;
     bulk_serve(b);
+    hold_serve(b);
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < b->config.lanes; i++) {
             int lane = (b->bulk.serve_first + i) % b->config.lanes;

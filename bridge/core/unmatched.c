@@ -5,6 +5,7 @@
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
+#include "bridge/core/ready.h"
 
 enum { UNMATCHED_QUOTA = 256 }; /* cancels of a lane in one turn */
 

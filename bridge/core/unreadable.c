@@ -5,9 +5,11 @@
 #include "bridge/core/bridge.h"
 #include "bridge/core/dead_letter.h"
 #include "bridge/core/head.h"
+#include "bridge/core/hold.h"
 #include "bridge/core/notes.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/state.h"
 
 #include <inttypes.h>
@@ -107,7 +109,10 @@ static bool is_first(const struct queue *q)
    length fits. */
 void unreadable_serve(struct bridge *b, struct queue *q)
 {
-    if (!queue_is_blocked_at_range(q) || !q->skip_requested || !is_first(q))
+    if (!queue_is_blocked_at_range(q) || !q->skip_requested)
+        return;
+    hold_spill_all(b, q);
+    if (!is_first(q))
         return;
     if (q->range_dead_lettered && q->window.next < q->bad_end) {
         queue_start_at(q, q->bad_end);

@@ -85,6 +85,7 @@ static int start_bridge(struct worker *w)
     const char *session = config_property(c, CLIENT_INTAKE, "session.timeout.ms");
     struct bridge_config config = {
         .ladder = c->ladder,
+        .hold_ms = c->hold_ms,
         .retired_ms = c->retired_ms,
         .retired_n = c->retired_n,
         .lanes = w->config.lanes,

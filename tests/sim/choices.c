@@ -212,6 +212,44 @@ static void choose_retries(struct world *w, int64_t faults_ms)
         world_at(w, rng_between(rng, 0, faults_ms), NULL, spread, NULL, 0);
 }
 
+static void ask_in_a_ramp(struct world *w, struct process *nobody, void *arg, int64_t n)
+{
+    struct rng *rng = &w->retry_rng;
+    (void)nobody;
+    (void)arg;
+    (void)n;
+    struct ask ask = {
+        .lane = rng_int(rng, 0, w->setup.lanes - 1), .target = TARGET_B, .has_value = true};
+    ask.delay_ms = rng_between(rng, 0, w->setup.hold_ms * 3 / 2);
+    ask.value_len = (size_t)rng_int(rng, 0, 30);
+    workload_send(w, &ask);
+}
+
+/* Two of three seeds keep records, and have windows that a commit text bounds to some hundred
+   offsets. In half of these, the rate of a producer rises from 2 to 200 a second within a second.
+ */
+static void choose_hold(struct world *w, int64_t faults_ms)
+{
+    struct rng *rng = &w->retry_rng;
+    if (w->without_cancels)
+        return;
+    static const int64_t holds_ms[] = {0, 5000, 30000};
+    w->setup.hold_ms = holds_ms[rng_int(rng, 0, 2)];
+    if (w->setup.hold_ms <= w->setup.ladder.hold_ms)
+        return;
+    if (!w->setup.is_calm && rng_chance(rng, 5000))
+        w->setup.commit_text_max = (size_t)rng_int(rng, 40, 200);
+    if (!rng_chance(rng, 5000) || w->setup.memory_bytes < 4 << 20)
+        return;
+    int64_t at_ms = rng_between(rng, 0, faults_ms), every_ms = 500;
+    for (int n = rng_int(rng, 20, 300); n > 0 && at_ms < faults_ms; n--) {
+        world_at(w, at_ms, NULL, ask_in_a_ramp, NULL, 0);
+        at_ms += every_ms;
+        if (n < 280 && every_ms > 5)
+            every_ms /= 2;
+    }
+}
+
 static void operate(struct world *w, struct process *nobody, void *arg, int64_t n)
 {
     (void)nobody;
@@ -266,4 +304,5 @@ void choices_workload(struct world *w, int64_t faults_ms)
     choose_retries(w, faults_ms);
     choose_controls(w, faults_ms);
     choose_slow(w, faults_ms);
+    choose_hold(w, faults_ms);
 }

@@ -11,7 +11,8 @@ enum {
     VARIANT_EXACTLY_ONCE = 1,
     VARIANT_TWO_PROCESSES = 2,
     VARIANT_NAMES = 4,
-    VARIANT_CANCELS = 8
+    VARIANT_CANCELS = 8,
+    VARIANT_HOLD = 16
 };
 
 uint64_t scope_seed(const struct scope *scope, uint64_t at, int kind, int variant)
@@ -79,6 +80,7 @@ static void set_up(struct world *w, int variant, const struct ladder *ladder)
     bool cancels = variant & VARIANT_CANCELS || failure_is_cancel(kind);
     w->setup.cancel_memory = cancels ? 1 << 12 : 0;
     w->setup.seal_ms = 1000;
+    w->setup.hold_ms = variant & VARIANT_HOLD ? 3000 : 0;
     w->quiet_ms = 0;
     broker_init(&w->broker, &w->arena, w->setup.lanes);
     workload_init(w);

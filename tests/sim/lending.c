@@ -57,6 +57,7 @@ struct record *port_lend(struct process *p, const struct entry *entry, bool head
     record->cost_bytes = cost;
     record->overhead_bytes = RECORD_OVERHEAD;
     lent->fetched = true;
+    p->pinned++;
     count_cost(p, record);
     return record;
 }
@@ -101,6 +102,7 @@ void port_release(void *ctx, struct record *record)
     if (p->outstanding == 0)
         world_fail(p->world, "p%d returns more records than it borrowed", p->id);
     p->outstanding--;
+    p->pinned -= lent->fetched;
     p->outstanding_bytes -= (int64_t)lent->cost_bytes;
     memset(lent->data, RELEASED, lent->size);
     memset(record, RELEASED, sizeof *record);

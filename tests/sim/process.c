@@ -62,6 +62,7 @@ static struct bridge_config configure(struct process *p)
     for (int i = 0; i < retired_n; i++)
         p->topic_of_slot[1 + p->ladder->n + i] = broker_topic(&w->broker, p->retired_ms[i]);
     return (struct bridge_config){.ladder = *p->ladder,
+                                  .hold_ms = w->setup.hold_ms,
                                   .retired_ms = p->retired_ms,
                                   .retired_n = retired_n,
                                   .lanes = w->setup.lanes,

@@ -224,6 +224,31 @@
     X(a_spread_is_kept_when_its_owner_is_killed_exactly_once)                 \
     X(a_replace_may_have_a_spread)                                            \
     X(a_spread_in_the_past_is_delivered_at_once)                              \
+    /* stories_hold.c: records that are kept in memory in place of a level */ \
+    X(a_rest_within_hold_waits_in_memory)                                     \
+    X(the_last_rest_of_a_level_is_kept_without_its_fetch)                     \
+    X(a_kill_loses_no_kept_record)                                            \
+    X(a_kill_loses_no_kept_record_exactly_once)                               \
+    X(a_rebalance_keeps_records_again)                                        \
+    X(an_aborted_transaction_keeps_records_again)                             \
+    X(a_clock_that_steps_back_keeps_records_again)                            \
+    X(a_stop_does_not_wait_for_kept_records)                                  \
+    X(a_kept_record_may_be_cancelled_and_replaced)                            \
+    X(a_kept_record_may_be_cancelled_and_replaced_exactly_once)               \
+    X(a_pause_meets_a_kept_record)                                            \
+    X(a_record_whose_delivery_failed_is_not_kept)                             \
+    X(a_record_whose_delivery_failed_is_not_kept_exactly_once)                \
+    X(the_target_of_a_kept_record_is_looked_up_before_its_time)               \
+    X(an_event_that_is_owed_is_not_delayed)                                   \
+    X(an_event_that_is_owed_is_not_delayed_exactly_once)                      \
+    X(a_rate_that_will_fill_the_window_is_foreseen)                           \
+    X(a_burst_spills_the_oldest_records)                                      \
+    X(a_large_request_does_not_wait_for_kept_records)                         \
+    X(memory_of_kept_records_is_given_to_other_lanes)                         \
+    X(a_spilled_record_is_not_kept_again)                                     \
+    X(the_start_of_the_log_may_pass_a_kept_record)                            \
+    X(a_range_that_is_skipped_waits_for_no_kept_record)                       \
+    X(a_record_of_a_retired_level_is_kept)                                    \
     /* stories_control.c: targets that operators pause or limit */            \
     X(records_of_a_paused_target_wait_until_it_is_resumed)                    \
     X(records_of_a_paused_target_wait_until_it_is_resumed_exactly_once)       \

@@ -82,6 +82,7 @@ enum target_mood {
 struct setup {
     int processes, lanes;
     struct ladder ladder, ladder_before; /* before: of processes that start before switch_ms */
+    int64_t hold_ms;                     /* at most ladder.hold_ms: no record is kept (hold.h) */
     int64_t switch_ms;
     bool levels_foretold; /* processes with the old ladder read the new levels, too */
     int64_t memory_bytes, bulk_bytes, large_bytes, session_ms, leap_ms;
@@ -163,7 +164,7 @@ struct client_model {
     bool ready;              /* it was initialized */
     bool open;               /* its transaction began and has not ended */
     bool purging;
-    bool was_left; /* its records were reported while a call of it ran */
+    bool was_left;                       /* its records were reported while a call of it ran */
     int64_t purged_ms;                   /* a purge ends at this time, or later */
     enum client_call call;               /* it runs */
     struct commit *commit;               /* of the open transaction; NULL: no offsets were sent */
@@ -185,6 +186,7 @@ struct process {
     struct stats stats;
     uint64_t refusals_told, failures_told;
     int slots, topic_of_slot[TOPICS_MAX];
+    size_t pinned; /* records that it holds, each with the fetch that brought it */
     const struct ladder *ladder;
     int64_t retired_ms[TOPICS_MAX];
 

@@ -72,6 +72,7 @@ Test(config, an_empty_file_is_all_defaults)
     cr_expect_str_eq(config.group, "delaybridge.schedule");
     cr_expect_eq(config.ladder.n, 18);
     cr_expect_eq(config.ladder.level_ms[17], 2 * 3600 * 1000);
+    cr_expect_eq(config.hold_ms, 30000);
     cr_expect_eq(config.ladder.hold_ms, 1000);
     cr_expect_eq(config.ladder.slack_ms, 500);
     cr_expect_eq(config.max_delay_ms, (int64_t)40 * 24 * 3600 * 1000);
@@ -112,15 +113,33 @@ Test(config, events_are_off_and_switched_on_by_one_word)
 Test(config, a_flag_beats_the_environment_beats_the_file_beats_the_default)
 {
     takes("hold: 2s\n");
-    cr_expect_eq(config.ladder.hold_ms, 2000);
+    cr_expect_eq(config.hold_ms, 2000);
     config_deinit(&config);
     setenv("DELAYBRIDGE_HOLD", "3s", 1);
     takes("hold: 2s\n");
-    cr_expect_eq(config.ladder.hold_ms, 3000);
+    cr_expect_eq(config.hold_ms, 3000);
     config_deinit(&config);
     cr_assert_eq(load("hold: 2s\n", "--hold=4s"), 0, "%s", error.text);
-    cr_expect_eq(config.ladder.hold_ms, 4000);
+    cr_expect_eq(config.hold_ms, 4000);
     config_deinit(&config);
+}
+
+/* Members of a group with different holds agree on the levels. */
+Test(config, a_longer_hold_does_not_change_the_plan_of_levels)
+{
+    static const struct {
+        const char *yaml;
+        int64_t ladder_hold_ms;
+    } rows[] = {{"hold: 30s\n", 1000},
+                {"hold: 1s\n", 1000},
+                {"hold: 600ms\n", 600},
+                {"hold: 5s\nlevels: [5s, 1m]\n", 4500},
+                {"hold: 1h\nlevels: [1h]\nslack: 10s\n", 3590000}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        takes(rows[i].yaml);
+        cr_expect_eq(config.ladder.hold_ms, rows[i].ladder_hold_ms, "%s", rows[i].yaml);
+        config_deinit(&config);
+    }
 }
 
 Test(config, flags_are_removed_and_the_rest_stays_in_order)
@@ -467,7 +486,7 @@ Test(config, copy_of_live_keys_leaves_all_others)
     cr_assert_eq(config_copy_live(&copy, &config), 0);
     config_deinit(&config);
     cr_expect_str_eq(copy.schedule, "first");
-    cr_expect_eq(copy.ladder.hold_ms, 2000);
+    cr_expect_eq(copy.hold_ms, 2000);
     cr_expect_eq(copy.targets_n, 2);
     cr_expect_str_eq(copy.targets[1], "c");
     cr_expect_eq(copy.target_rules[1].max_attempts, 2);

@@ -3,6 +3,7 @@
 #include "bridge/core/bridge.h"
 #include "bridge/core/forward.h"
 #include "bridge/core/parcel.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/target_table.h"
 #include "tests/unit/core/fixture.h"
 

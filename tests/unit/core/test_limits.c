@@ -3,6 +3,7 @@
    others are. */
 #include "bridge/core/forward.h"
 #include "bridge/core/parcel.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/target.h"
 #include "bridge/core/target_table.h"
 #include "bridge/core/withhold.h"

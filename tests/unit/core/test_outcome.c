@@ -5,6 +5,7 @@
 #include "bridge/core/forward.h"
 #include "bridge/core/outcome.h"
 #include "bridge/core/parcel.h"
+#include "bridge/core/ready.h"
 #include "tests/unit/core/fixture.h"
 
 #include <criterion/criterion.h>

@@ -9,6 +9,7 @@
 #include "bridge/core/outlet.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/transaction.h"
 #include "tests/unit/core/fixture.h"
 

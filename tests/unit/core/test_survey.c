@@ -4,6 +4,7 @@
 #include "bridge/core/dead_letter.h"
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/target_table.h"
 #include "tests/unit/core/fixture.h"
 

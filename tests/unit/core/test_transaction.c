@@ -3,6 +3,7 @@
 #include "bridge/core/bridge.h"
 #include "bridge/core/dead_letter.h"
 #include "bridge/core/parcel.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/transaction.h"
 #include "tests/unit/core/fixture.h"
 

@@ -2,6 +2,7 @@
 /* withhold: due records of paused and limited targets, and lanes that wait for the entries. */
 #include "bridge/core/forward.h"
 #include "bridge/core/parcel.h"
+#include "bridge/core/ready.h"
 #include "bridge/core/target_table.h"
 #include "bridge/core/withhold.h"
 #include "tests/unit/core/fixture.h"

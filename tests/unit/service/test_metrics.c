@@ -270,6 +270,12 @@ Test(metrics, each_plain_counter_has_its_name)
     counter_set(&stats.resends, 27);
     counter_set(&stats.order_violations, 28);
     counter_set(&stats.throttled_ms, 2900);
+    counter_set(&stats.kept, 61);
+    counter_set(&stats.spilled, 62);
+    counter_set(&stats.reread, 63);
+    cr_expect(says("delaybridge_kept_total 61"));
+    cr_expect(says("delaybridge_spilled_total 62"));
+    cr_expect(says("delaybridge_reread_records_total 63"));
     cr_expect(says("delaybridge_window_full_total 21"));
     cr_expect(says("delaybridge_already_done_records_total 22"));
     cr_expect(says("delaybridge_missing_offsets_total 23"));
@@ -296,8 +302,12 @@ Test(metrics, each_gauge_of_lanes_and_records_has_its_name)
     counter_set(&stats.slots[0].blocked, 35);
     counter_set(&stats.slots[1].paused, 36);
     counter_set(&stats.slots[2].reading, 37);
+    counter_set(&stats.kept_records, 64);
+    counter_set(&stats.kept_bytes, 65);
     metrics.refusals = 38;
     metrics.faults = 39;
+    cr_expect(says("delaybridge_kept_records 64"));
+    cr_expect(says("delaybridge_kept_bytes 65"));
     metrics.reload_failed = true;
     cr_expect(says("delaybridge_lanes 31"));
     cr_expect(says("delaybridge_buffered_records 32"));
