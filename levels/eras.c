@@ -41,6 +41,13 @@ uint8_t eras_of(const struct eras *eras, int64_t offset)
     return eras->eras[index_at(eras, eras->n - 1, offset)].number;
 }
 
+/* The oldest era may have begun anywhere. */
+bool eras_have_replaced(const struct eras *eras, uint8_t era, int64_t offset)
+{
+    size_t i = index_at(eras, eras->n - 1, offset);
+    return i > 0 && eras_is_above(eras->eras[i].number, era);
+}
+
 int64_t eras_place(const struct eras *eras, uint8_t era, int64_t offset)
 {
     size_t i = index_at(eras, index_of(eras, era), offset);

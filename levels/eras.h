@@ -47,6 +47,10 @@ void eras_init(struct eras *eras);
 /* Returns the number of the era of this offset in the log as it is now. */
 uint8_t eras_of(const struct eras *eras, int64_t offset);
 
+/* Returns whether the record that `era` had at this offset was lost: a later era is known to have
+   begun at or below it. */
+bool eras_have_replaced(const struct eras *eras, uint8_t era, int64_t offset);
+
 /* Returns the place of the offset of a request. An era that is not known is older than those that
    are. */
 int64_t eras_place(const struct eras *eras, uint8_t era, int64_t offset);

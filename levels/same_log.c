@@ -56,7 +56,7 @@ void same_log_note(struct same_log *s, const struct log_witness *witness, int64_
         thin(s);
     if (older)
         memmove(s->witnesses + 1, s->witnesses, s->n * sizeof *s->witnesses);
-    else
+    else if (read_ms > s->read_ms)
         s->read_ms = read_ms;
     s->n += !again;
     s->witnesses[older ? 0 : s->n - 1] = *witness;
@@ -77,7 +77,7 @@ void same_log_sift(struct same_log *s, const struct eras *eras)
     size_t kept = 0;
     for (size_t i = 0; i < s->n; i++) {
         const struct log_witness *w = &s->witnesses[i];
-        if (!eras_is_above(eras_of(eras, w->offset), w->era))
+        if (!eras_have_replaced(eras, w->era, w->offset))
             s->witnesses[kept++] = *w;
     }
     s->n = kept;
@@ -152,6 +152,7 @@ void same_log_begin(struct same_log *s, int64_t start, int64_t end, int64_t next
     s->end = s->high = end > start ? end : start;
     s->proved = s->differs = s->foreign = false;
     s->candidate = s->n;
+    s->last_old.offset = -1;
     if (s->n == 0 || newest(s)->offset < start) {
         settle(s, LOG_IS_SAME, 0);
         return;
@@ -184,6 +185,10 @@ static void saw_boundary(struct same_log *s, const struct log_record *record)
 {
     if (record->timestamp_ms <= last_old_ms(s)) {
         s->low = record->offset + 1;
+        s->last_old = (struct log_witness){.offset = record->offset,
+                                           .timestamp_ms = record->timestamp_ms,
+                                           .is_record = true,
+                                           .checksum = record->checksum};
         return;
     }
     s->high = s->low + (s->high - s->low) / 2; /* none between it and the look's begin */
@@ -242,6 +247,23 @@ void same_log_read(struct same_log *s)
         witness_read(s);
     else if (s->look == LOOK_BOUNDARY)
         boundary_read(s);
+}
+
+void same_log_note_last(struct same_log *s, const struct eras *eras)
+{
+    struct log_witness last = s->last_old;
+    if (last.offset < 0)
+        return;
+    last.era = eras_of(eras, last.offset);
+    if (s->n == SAME_LOG_WITNESSES)
+        thin(s);
+    size_t i = s->n;
+    while (i > 0 && s->witnesses[i - 1].offset > last.offset)
+        i--;
+    memmove(s->witnesses + i + 1, s->witnesses + i, (s->n - i) * sizeof *s->witnesses);
+    s->witnesses[i] = last;
+    s->n++;
+    s->last_old.offset = -1;
 }
 
 static uint32_t hash_of(struct bytes window)

@@ -63,7 +63,7 @@ struct same_log {
        others from the newest grow exponentially. */
     struct log_witness witnesses[SAME_LOG_WITNESSES];
     size_t n;
-    int64_t read_ms; /* when the newest was read */
+    int64_t read_ms; /* when the last one was read, which may have been lost since */
 
     enum log_verdict verdict;
     int64_t at;
@@ -77,10 +77,11 @@ struct same_log {
     int64_t low, high; /* the first new offset is in [low, high] */
     int64_t from;      /* of the look */
     int64_t piece; /* LOOK_BOUNDARY: its offsets, twice as many after each one without a record */
-    size_t candidate; /* the witness that was read last */
-    int64_t seen_ms;  /* the timestamp of the record that was found */
-    bool differs;     /* another record is at the offset of a witness */
-    bool foreign;     /* and one of these is not newer than all witnesses */
+    size_t candidate;            /* the witness that was read last */
+    int64_t seen_ms;             /* the timestamp of the record that was found */
+    bool differs;                /* another record is at the offset of a witness */
+    bool foreign;                /* and one of these is not newer than all witnesses */
+    struct log_witness last_old; /* the last record that is old and no witness; offset < 0: none */
 };
 
 /* A record of the log. `names`: it has the name `print`. */
@@ -116,6 +117,10 @@ void same_log_begin(struct same_log *s, int64_t start, int64_t end, int64_t next
 bool same_log_wants(const struct same_log *s, int64_t *from, int64_t *to);
 void same_log_saw(struct same_log *s, const struct log_record *record);
 void same_log_read(struct same_log *s);
+
+/* Notes the last record below a cut, which the search has read. The next cut may be just below it.
+   eras: still without the era of the cut. */
+void same_log_note_last(struct same_log *s, const struct eras *eras);
 
 /* Writes the text form to out, which has room for SAME_LOG_TEXT_MAX + 1 bytes. Returns its length;
    0 if there is no record. */

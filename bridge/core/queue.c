@@ -206,6 +206,7 @@ void queue_start_at(struct queue *q, int64_t start)
         window_init(w, start);
         return;
     }
+    q->was_passed |= w->base < start && q->parcels > 0;
     for (int64_t offset = w->base; offset < start && offset < w->next; offset++)
         window_done(w, offset);
     if (w->next < start) {

@@ -209,6 +209,7 @@ static void begin_era(struct bridge *b, int lane)
                                      .queue = {-1, lane, SLOT_SCHEDULE},
                                      .offset = same->at,
                                      .count = (int64_t)b->cancels.table.lanes[l->id].n});
+    same_log_note_last(&l->same_log, &l->eras);
     if (same->proved)
         move_window(b, lane, same->at);
     else

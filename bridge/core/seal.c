@@ -80,15 +80,28 @@ static bool is_gone_below(const struct queue *q, int64_t start)
     return !queue_is_schedule(q) && (q->window.base == WINDOW_UNSET || q->window.base >= start);
 }
 
+/* Returns whether a record in work is below the base, because the start of its log passed it. */
+static bool holds_passed(const struct bridge *b, struct queue *q)
+{
+    bool holds = false;
+    for (size_t i = 0; q->was_passed && i < b->pools.parcels_high; i++) {
+        const struct parcel *p = &b->pools.parcels[i];
+        holds |= p->state != PARCEL_FREE && p->queue == q && p->offset >= 0 &&
+                 p->offset < q->window.base;
+    }
+    q->was_passed &= holds;
+    return holds;
+}
+
 /* Returns the offset below which all records of a queue are finished, and the group has committed
    that. A level whose log was deleted up to its end has passed. So has a queue that was read to its
    end, since ends of transactions behind its last record are never committed. If the log was cut
    below the committed offset, or is another one, no offset has passed (-1): new records are stored
    below it. */
-static int64_t passed_of(const struct bridge *b, const struct queue *q, int64_t committed,
+static int64_t passed_of(const struct bridge *b, struct queue *q, int64_t committed,
                          const struct log_ends *ends)
 {
-    if (q->log_mismatch || committed > ends->end)
+    if (q->log_mismatch || committed > ends->end || holds_passed(b, q))
         return -1;
     int64_t start = ends->start;
     int64_t passed = start > committed && is_gone_below(q, start) ? start : committed;

@@ -208,6 +208,7 @@ struct queue {
     uint64_t changes;      /* now */
     uint64_t changes_sent; /* in the last commit that was sent */
     uint64_t changes_kept; /* in the last commit that succeeded */
+    bool was_passed;       /* the start of its log may have passed records in work */
     int64_t base_sent, base_kept;
     int64_t base_trimmed; /* the log was deleted below this */
 

@@ -283,6 +283,7 @@ static struct commit *commit_of(struct process *p, const struct progress *progre
         const struct progress *from = &progress[i];
         struct queue_id q = from->queue;
         struct committed *to = arena_take(&w->arena, sizeof *to);
+        int64_t at, end;
         trace(w, p, "  %d/%d base %lld %s", q.slot, q.lane, (long long)from->base, from->text);
         *to = (struct committed){
             .base = from->base,
@@ -292,7 +293,7 @@ static struct commit *commit_of(struct process *p, const struct progress *progre
             .epoch = p->lanes[q.lane].epoch,
             .sent_step = w->step,
             .cuts = w->broker.logs[p->topic_of_slot[q.slot]][q.lane].cuts,
-            .restores = counter_read(&p->stats.lanes_restoring) > 0};
+            .restores = bridge_lane_is_loading(p->bridge, q.lane, &at, &end)};
         committed_parse(&w->arena, to);
         c->items[i] = (struct offset_item){p->topic_of_slot[q.slot], q.lane, to};
     }

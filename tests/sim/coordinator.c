@@ -48,14 +48,19 @@ void written_counts(struct world *w, const struct written *it)
         input->verdicts++;
 }
 
-/* Records that progress covers, and that have no successor, were dropped. */
+/* Records that progress covers, and that have no successor, were dropped. Progress of the log
+   before a cut covers others. */
 static void finish_voided(struct world *w, const struct offset_item *item)
 {
-    const struct committed *c = item->committed;
+    const struct committed *c = item->committed, *before = c->before;
     const struct log *log = &w->broker.logs[item->topic][item->lane];
     int64_t end = c->base + (int64_t)c->bits_n * 8;
-    for (size_t i = log_find(log, c->before != NULL ? c->before->base : 0);
-         w->cancels != NULL && i < log->n && log->entries[i]->offset < end; i++) {
+    if (w->cancels == NULL || c->cuts < log->cuts)
+        return;
+    while (before != NULL && before->cuts < log->cuts)
+        before = before->before;
+    for (size_t i = log_find(log, before != NULL ? before->base : 0);
+         i < log->n && log->entries[i]->offset < end; i++) {
         if (committed_covers(c, log->entries[i]->offset))
             void_covered(w, log->entries[i]);
     }

@@ -286,6 +286,7 @@
     X(a_drained_lane_empties_its_table_exactly_once)                          \
     X(a_marker_at_the_end_of_the_schedule_topic_keeps_no_cancel)              \
     X(a_deleted_record_in_memory_keeps_its_cancel_in_force)                   \
+    X(a_record_in_memory_that_the_log_start_has_passed_keeps_its_cancel)      \
     X(a_waiting_record_keeps_its_cancel_in_force)                             \
     X(a_waiting_record_keeps_its_cancel_in_force_exactly_once)                \
     X(a_blocked_level_keeps_cancels_in_force)                                 \
@@ -329,6 +330,7 @@
     X(a_lane_that_comes_back_finds_the_cut)                                   \
     X(a_cut_is_stored_after_a_commit_of_its_place)                            \
     X(a_second_cut_may_be_below_the_first)                                    \
+    X(a_second_cut_may_be_just_below_the_first)                               \
     X(a_second_cut_may_be_above_the_first)                                    \
     X(a_cancel_on_a_copy_of_the_cluster_voids_what_waits)                     \
     X(cancels_are_in_force_on_a_copy_of_the_cluster)

@@ -260,6 +260,30 @@ void new_records_of_a_cut_log_are_witnesses(struct world *w)
     story_finish(w);
 }
 
+/* All witnesses but the one just below the first cut are far below the second one. */
+void a_second_cut_may_be_just_below_the_first(struct world *w)
+{
+    struct request *new[10];
+    story_begin_cancels(w);
+    story_open(w);
+    ask_others(w, 80);
+    story_pass(w, 1500);
+    story_crash(w);
+    oracle_cut(w, 0, schedule_end(w) - 30);
+    story_restart(w);
+    story_until(w, w->notices[NOTICE_LOG_CUT] == 1);
+    story_pass(w, 1500);
+    story_crash(w);
+    oracle_cut(w, 0, schedule_end(w) - 1);
+    for (int i = 0; i < 10; i++)
+        new[i] = ask_named(w, "k", NULL, 1000);
+    story_restart(w);
+    story_pass(w, 20000);
+    expect(w, w->notices[NOTICE_LOG_CUT] == 2);
+    story_expect_delivered(w, new, 10);
+    story_finish(w);
+}
+
 /* The topic of cancels has no record of the first cut any more. The witnesses alone name its era.
  */
 void an_era_is_known_by_its_witnesses(struct world *w)

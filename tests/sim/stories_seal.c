@@ -203,6 +203,28 @@ void a_deleted_record_in_memory_keeps_its_cancel_in_force(struct world *w)
     story_finish(w);
 }
 
+/* The position of its level moves beyond it. */
+void a_record_in_memory_that_the_log_start_has_passed_keeps_its_cancel(struct world *w)
+{
+    story_begin_cancels(w);
+    w->setup.hold_ms = 30000;
+    story_open(w);
+    struct request *r = ask_named(w, "k", NULL, 57000);
+    story_pass(w, 8000);
+    ask_named(w, "other", NULL, 57000);
+    story_pass(w, 25000);
+    expect(w, COUNT(w, kept_records) == 1);
+    cancel_of(w, "k", NULL);
+    oracle_truncate(w, w->processes[0].topic_of_slot[3], 0, 2);
+    story_pass(w, 10000);
+    expect(w, story_committed(w, 2, 0)->base == 2);
+    story_pass(w, 20000);
+    expect(w, r->delivered == 0 && COUNT(w, cancelled) == 1);
+    story_pass(w, 20000);
+    expect(w, COUNT(w, cancel_entries) == 0);
+    story_finish(w);
+}
+
 /* No record is fetched for more than ten seals, and then the owner dies. The next one needs the
    entry of a cancel that is done, because a request before it is not. */
 static void leave_unread(struct world *w, struct request *r)

@@ -302,3 +302,17 @@ Test(eras, a_cancel_voids_no_later_request_after_any_number_of_cuts)
     for (int round = 0; round < 300; round++)
         random_history((int)random_between(ERAS_MAX, 40));
 }
+
+/* The oldest era may have begun anywhere. */
+Test(eras, a_record_was_lost_if_a_later_era_is_known_to_have_begun_below_it)
+{
+    struct eras e;
+    eras_init(&e);
+    eras_note(&e, 5, 10);
+    cr_expect(!eras_have_replaced(&e, 4, 10));
+    cr_assert(eras_begin(&e, 6, 50));
+    cr_expect(eras_have_replaced(&e, 5, 50));
+    cr_expect(!eras_have_replaced(&e, 5, 49));
+    cr_expect(!eras_have_replaced(&e, 6, 50));
+    cr_expect(!eras_have_replaced(&e, 4, 49));
+}

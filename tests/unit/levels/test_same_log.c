@@ -487,9 +487,9 @@ Test(same_log, the_text_has_the_records_and_no_cancels)
     note_record(400, 0xabc);
     struct log_witness last = {
         .offset = 900, .timestamp_ms = -1, .era = 255, .is_record = true, .checksum = UINT32_MAX};
-    same_log_note(&same, &last, T0);
+    same_log_note(&same, &last, T0 + 2000);
     cr_expect_eq(same_log_encode(&same, window, text), strlen(text));
-    cr_expect_str_eq(text, "1 58c5ea32 1790000000000 0:400:1a0c45070b0:abc "
+    cr_expect_str_eq(text, "1 58c5ea32 1790000002000 0:400:1a0c45070b0:abc "
                            "255:900:ffffffffffffffff:ffffffff");
     take_text(text, 2);
     const struct log_witness *first = &same.witnesses[0];
@@ -498,7 +498,7 @@ Test(same_log, the_text_has_the_records_and_no_cancels)
     first = &same.witnesses[1];
     cr_expect(first->is_record && first->offset == 900 && first->era == 255);
     cr_expect(first->timestamp_ms == -1 && first->checksum == UINT32_MAX);
-    cr_expect_eq(same.read_ms, T0);
+    cr_expect_eq(same.read_ms, T0 + 2000);
 }
 
 Test(same_log, the_longest_text_fits)
@@ -676,6 +676,43 @@ static bool has_proof(int64_t at)
 }
 
 /* Returns whether the log ends below the newest witness, or has a new record up to it. */
+Test(same_log, the_record_below_a_cut_is_a_witness_of_the_next_one)
+{
+    struct eras eras;
+    eras_init(&eras);
+    log_end = 500;
+    grow(1500, T0 + 1000000, 2);
+    expect_cut(500, true);
+    same_log_note_last(&same, &eras);
+    cut_era(1, 500);
+    cr_expect_eq(same_log_newest(&same)->offset, 499);
+    log_end = 499;
+    grow(1500, T0 + 2000000, 3);
+    expect_cut(499, true);
+}
+
+Test(same_log, a_cut_just_above_a_witness_adds_none)
+{
+    struct eras eras;
+    eras_init(&eras);
+    same_log_note(&same, &(struct log_witness){.offset = 2000, .timestamp_ms = T0}, T0);
+    log_end = 991;
+    expect_cut(991, true);
+    size_t n = same.n;
+    same_log_note_last(&same, &eras);
+    cr_expect_eq(same.n, n);
+}
+
+/* An entry that names a lost record may be read after newer witnesses. */
+Test(same_log, the_time_of_the_last_reading_never_goes_back)
+{
+    int64_t read_ms = same.read_ms;
+    same_log_note(&same, &(struct log_witness){.offset = 2000, .timestamp_ms = T0}, T0);
+    cr_expect_eq(same.read_ms, read_ms);
+    same_log_note(&same, &(struct log_witness){.offset = 2001, .timestamp_ms = T0}, read_ms + 1);
+    cr_expect_eq(same.read_ms, read_ms + 1);
+}
+
 static bool is_parted(int64_t cut, int64_t newest)
 {
     bool parted = newest >= log_end;
