@@ -26,8 +26,11 @@ RESULTS = (
     ("help peek", 0, "help", 1),
     ("explain 37m -c /dev/null", 0, "explain", 1),
     ("explain 0s -c /dev/null", 0, "explain", 1),
+    ("explain 1m20s -c /dev/null", 0, "explain", 1),
     ("size -c /dev/null --rate 20k --delay 15m", 0, "size", 1),
     ("size -c /dev/null --rate 0.3 --delay 0s", 0, "size", 1),
+    ("size -c /dev/null --mix 950@15m,99@14d,10@30d --cancelled 95", 0, "size", 1),
+    ("size -c /dev/null --mix 1000000000@9999d,0.1@1s --max-delay 9999d --levels 1s --workers 256 --cancelled 100", 0, "size", 1),
     ("demo --seconds 5", 0, "demo", 1),
 )
 # command line, exit code, code of the error.
@@ -40,6 +43,7 @@ ERRORS = (
     ("explain 37m --hodl 1s", 64, "usage"),
     ("explain 41d -c /dev/null", 64, "usage"),
     ("size -c /dev/null --rate many --delay 1s", 64, "usage"),
+    ("size -c /dev/null --mix 950@15m,99", 64, "usage"),
     ("demo --seconds 4", 64, "usage"),
     (f"find -c /dev/null {KAFKA}", 64, "usage"),
     (f"events -c /dev/null {KAFKA}", 64, "usage"),

@@ -23,4 +23,8 @@ struct cancel_life cancel_life_with(const struct longer_levels *longer);
    uses the table of one worker only. */
 double cancel_life_rate(const struct config *c, int64_t span_ms);
 
+/* Returns the cancel_memory that rate cancels a second need if each is kept for span_ms. The alert
+   of a table that is nearly full stays silent. In steps of 16 MiB. */
+double cancel_life_memory(const struct config *c, double rate, int64_t span_ms);
+
 #endif

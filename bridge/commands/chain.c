@@ -9,7 +9,24 @@
 /* A chain of more hops deserves longer levels. */
 enum { HOPS_MANY = 10 };
 
-void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t delay_ms)
+/* With room, the chain ends as soon as the rest fits hold_ms. */
+static void end_with_room(struct chain *chain, const struct ladder *ladder, int64_t hold_ms)
+{
+    int64_t at_ms = 0, waited_ms = 0;
+    chain->with_room_hops = chain->hops;
+    chain->with_room_in_memory_ms = chain->in_memory_ms;
+    for (int i = 0; i < chain->shown; i++) {
+        if (chain->delay_ms - at_ms <= hold_ms) {
+            chain->with_room_hops = i;
+            chain->with_room_in_memory_ms = chain->delay_ms - waited_ms;
+            return;
+        }
+        at_ms = chain->end_ms[i];
+        waited_ms += ladder->level_ms[chain->levels[i]];
+    }
+}
+
+void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t hold_ms, int64_t delay_ms)
 {
     int64_t at_ms = 0, waited_ms = 0;
     int level = plan_level(ladder, delay_ms);
@@ -29,6 +46,7 @@ void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t delay_
         chain->hops += plan_chain(ladder, delay_ms - at_ms, NULL, 0);
     else if (delay_ms > waited_ms) /* false if slack allowed a longer level */
         chain->in_memory_ms = delay_ms - waited_ms;
+    end_with_room(chain, ladder, hold_ms);
 }
 
 void chain_longer_levels(const struct chain *chain, const struct ladder *ladder,
@@ -47,7 +65,7 @@ void chain_longer_levels(const struct chain *chain, const struct ladder *ladder,
     if (longer->n == 0)
         return;
     static struct chain shorter; /* large */
-    chain_walk(&shorter, &more, chain->delay_ms);
+    chain_walk(&shorter, &more, more.hold_ms, chain->delay_ms);
     longer->hops = shorter.hops;
 }
 

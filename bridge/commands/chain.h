@@ -16,12 +16,16 @@ struct chain {
     int64_t hops;              /* all stops, also those that do not fit */
     int shown;
     int64_t in_memory_ms; /* the remainder after the last stop, in memory */
+    /* The same if there is room for a rest in memory. The chain then is the first hops of all. */
+    int64_t with_room_hops, with_room_in_memory_ms;
 };
 
 /* Computes the stops of a record that loses no time between two levels. A stop lasts longer than
    its level if the remainder of the delay fits no level (plan_release_ms). So there may be fewer
-   stops than plan_chain computes. */
-void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t delay_ms);
+   stops than plan_chain computes. hold_ms: the longest rest in memory if there is room
+   (config.hold_ms). It saves no hops in a chain that is not shown to its end. */
+void chain_walk(struct chain *chain, const struct ladder *ladder, int64_t hold_ms,
+                int64_t delay_ms);
 
 /* Longer levels that would save hops: those of 12h, 1d and 7d above the ladder's longest level and
    not above the delay. */

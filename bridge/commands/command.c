@@ -163,7 +163,9 @@ const struct command COMMANDS[] = {
      NEEDS_CONFIG, cmd_top},
     {"size", "", 0, 0, NULL, SIZE_OPTIONS, "estimate the resources that a load needs",
      "Estimates disk and traffic of the brokers, and lanes, workers and memory of the bridge. "
-     "Uses the\nconfigured levels, replication, partitions, memory, cancel_memory and workers.\n",
+     "Uses the\nconfigured levels, hold, replication, partitions, memory, cancel_memory and "
+     "workers. Give --rate and\n--delay, or --mix. All figures but hops are those without room "
+     "in memory for a rest of at most hold.\n",
      NEEDS_CONFIG, cmd_size},
     {"explain", "DELAY", 1, 1, NULL, NO_OPTIONS,
      "show the levels that a delay passes, and their cost", "", NEEDS_CONFIG, cmd_explain},

@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-enum { BYTES_MAX = 64 << 20, RATE_MAX = 1000000000 };
+enum { BYTES_MAX = 64 << 20 };
 
 const struct option NO_OPTIONS[] = {{.name = NULL}};
 
@@ -256,14 +256,22 @@ const struct option SIZE_OPTIONS[] = {
      .kind = OPTION_RATE,
      .value = "N",
      .most = RATE_MAX,
-     .required = true,
      .help = "number of requests a second, such as 300, 20k or 1.5M"},
     {.name = "--delay",
      .kind = OPTION_DURATION,
      .value = "D",
      .most = INT64_MAX,
-     .required = true,
      .help = "delay of a typical request, such as 15m"},
+    {.name = "--mix",
+     .kind = OPTION_TEXT,
+     .value = "N@D,...",
+     .help = "in place of --rate and --delay, requests of several delays, such as 950@15m,99@14d"},
+    {.name = "--cancelled",
+     .kind = OPTION_NUMBER,
+     .value = "PERCENT",
+     .most = 100,
+     .initial = "0",
+     .help = "percentage of requests that are cancelled, each shortly before it is due"},
     {.name = "--payload",
      .kind = OPTION_AMOUNT,
      .value = "N",

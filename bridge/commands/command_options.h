@@ -6,6 +6,8 @@
 
 #include "bridge/commands/option.h"
 
+enum { RATE_MAX = 1000000000 }; /* a second */
+
 extern const struct option NO_OPTIONS[];
 extern const struct option RUN_OPTIONS[];
 extern const struct option CHECK_OPTIONS[];

@@ -13,8 +13,8 @@ static void print_text(const struct ladder *ladder, const struct chain *chain,
                        const struct longer_levels *longer)
 {
     char text[DURATION_TEXT_MAX], times[16] = "", hops[COUNTED_MAX];
-    counted(chain->hops, "hop", hops);
-    printf("%s: %s\n", duration_format(chain->delay_ms, text), hops);
+    printf("%s: ", duration_format(chain->delay_ms, text));
+    puts(counted(chain->hops, "hop", hops));
     for (int i = 0, run; i < chain->shown; i += run) {
         run = 1; /* the same level several times is one line */
         while (i + run < chain->shown && chain->levels[i + run] == chain->levels[i])
@@ -27,6 +27,11 @@ static void print_text(const struct ladder *ladder, const struct chain *chain,
     if (chain->shown < chain->hops)
         printf("  ... and %" PRId64 " more\n", chain->hops - chain->shown);
     printf("in memory: %s\n", duration_format(chain->in_memory_ms, text));
+    if (chain->with_room_hops < chain->hops) {
+        printf("with room in memory: %s, ", counted(chain->with_room_hops, "hop", hops));
+        printf("and %s in memory\n", duration_format(chain->with_room_in_memory_ms, text));
+    }
+    counted(chain->hops, "hop", hops);
     printf("bytes written for each byte of the request: %" PRId64 " (1 request, %s, 1 delivery)\n",
            chain->hops + 2, hops);
     printf("a cancel is kept for: %s\n",
@@ -48,12 +53,14 @@ static void print_chain(const struct ladder *ladder, const struct chain *chain,
         json_array_append_new(
             stops, json_pack("{s:s, s:I}", "level", text, "end_ms", (json_int_t)chain->end_ms[i]));
     }
-    print_json(json_pack("{s:I, s:I, s:o, s:I, s:I, s:I, s:o}", "delay_ms",
-                         (json_int_t)chain->delay_ms, "hops", (json_int_t)chain->hops, "stops",
-                         stops, "in_memory_ms", (json_int_t)chain->in_memory_ms,
-                         "bytes_written_per_byte", (json_int_t)chain->hops + 2, "cancel_kept_ms",
-                         (json_int_t)cancel_life_of(chain, ladder).kept_ms, "longer_levels",
-                         longer_levels_json(longer)));
+    print_json(json_pack("{s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:o}", "delay_ms",
+                         (json_int_t)chain->delay_ms, "hops", (json_int_t)chain->with_room_hops,
+                         "hops_without_room", (json_int_t)chain->hops, "stops", stops,
+                         "in_memory_ms", (json_int_t)chain->with_room_in_memory_ms,
+                         "in_memory_without_room_ms", (json_int_t)chain->in_memory_ms,
+                         "bytes_written_per_byte", (json_int_t)chain->with_room_hops + 2,
+                         "cancel_kept_ms", (json_int_t)cancel_life_of(chain, ladder).kept_ms,
+                         "longer_levels", longer_levels_json(longer)));
 }
 
 int cmd_explain(struct cli *cli)
@@ -67,7 +74,7 @@ int cmd_explain(struct cli *cli)
                         "'%s' is more than max_delay: use a shorter delay or raise max_delay",
                         text);
     static struct chain chain; /* large */
-    chain_walk(&chain, &cli->config->ladder, delay_ms);
+    chain_walk(&chain, &cli->config->ladder, cli->config->hold_ms, delay_ms);
     struct longer_levels longer;
     chain_longer_levels(&chain, &cli->config->ladder, &longer);
     if (cli->json)

@@ -61,7 +61,7 @@ def run(place: Place, name: str, config: Path, target: str, rate: int, watch_s: 
 
 
 def sized_at(place: Place, rate: int, watch_s: int) -> list[Row]:
-    name, config = place.schedule(LANES)
+    name, config = place.schedule(LANES, hold="1s")  # else a part of the records would wait in memory
     target = place.topic("bench.target")
     told, seen = estimate(config, rate, target), run(place, name, config, target, rate, watch_s)
     mib = 1 << 20
@@ -74,7 +74,7 @@ def sized_at(place: Place, rate: int, watch_s: int) -> list[Row]:
         return Row(f"{rate:,}/s of 1 KB, delayed by 8 s: {what}, planned / used", f"{said:{form}} / {was:{form}}", "not more than planned",
                    was <= said, sound=seen.whole)
 
-    return [near("hops of a request", told["hops"], seen.hops, ".2f"),
+    return [near("hops of a request", told["mix"][0]["hops"], seen.hops, ".2f"),
             near("waiting records", told["waiting"], seen.waiting, ",.0f"),
             near("bytes of a record on a level", told["record_bytes"], seen.record_bytes, ",.0f"),
             near("bytes written for a request", told["written_bytes_per_s"] / rate, seen.written_bytes, ",.0f"),

@@ -383,8 +383,8 @@ Test(cli, top_names_an_address_that_does_not_answer)
 Test(cli, size_counts_hops_disk_lanes_and_memory)
 {
     ends("delaybridge size -c /dev/null --rate 20k --delay 15m --payload 1k", EXIT_DONE, "hops");
-    cr_expect(strstr(out, "2 in 2 levels") != NULL, "%s", out); /* 10m and 5m */
-    cr_expect(strstr(out, "18000000 (") != NULL, "%s", out);    /* 20,000 a second for 900 s */
+    cr_expect(strstr(out, "2.0 a request, in 2 levels") != NULL, "%s", out); /* 10m and 5m */
+    cr_expect(strstr(out, "18000000 (") != NULL, "%s", out); /* 20,000 a second for 900 s */
     ends("delaybridge size -c /dev/null --rate 300k --delay 30s -o json", EXIT_DONE, "\"lanes\":");
     json_t *size = json_loads(out, 0, NULL);
     cr_expect_geq(json_integer_value(json_object_get(size, "lanes")), 22, "%s", out);
@@ -396,6 +396,69 @@ Test(cli, size_counts_hops_disk_lanes_and_memory)
          "more than max_delay, 40d");
     ends("delaybridge size -c /dev/null --rate 1 --delay", EXIT_USAGE, "--delay needs a value");
     ends("delaybridge size -c /dev/null --nope 1", EXIT_USAGE, "'--nope'");
+}
+
+Test(cli, size_takes_a_mix_of_rates_and_delays)
+{
+    static const char *const MIX = "delaybridge size -c /dev/null --mix 950@15m,99@14d,10@30d";
+    char line[200];
+    ends(MIX, EXIT_DONE, "99/s, delayed by 14d     168 hops\n");
+    cr_expect(strstr(out, "20.9 a request, in 3 levels") != NULL, "%s", out);
+    cr_expect(strstr(out, "records written          24250/s") != NULL, "%s", out);
+    cr_expect(strstr(out, "cancels of this load") == NULL, "%s", out);
+    snprintf(line, sizeof line, "%s -o json", MIX);
+    ends(line, EXIT_DONE, "\"hops_without_room_per_s\":22132.0,");
+    cr_expect(strstr(out, "\"needed_bytes\":0}") != NULL, "%s", out);
+    ends("delaybridge size -c /dev/null --mix 20k@2h,20k@2h", EXIT_DONE, /* both in one level */
+         "lanes                    8 (as");
+    ends("delaybridge size -c /dev/null --mix 30k@2h,30k@2h", EXIT_DONE,
+         "lanes                    9 (more");
+}
+
+/* One part in a long level keeps the cancels of all parts. */
+Test(cli, size_counts_cancels_by_the_longest_level_of_the_mix)
+{
+    ends("delaybridge size -c /dev/null --mix 950@15m,99@14d,10@30d --cancelled 95", EXIT_DONE,
+         "cancels of this load     1006/s, which need 192.0 MiB of 'cancel_memory' (more than");
+    cr_expect(strstr(out, "/s of 1.1 KiB, 95% of them cancelled") != NULL, "%s", out);
+    cr_expect(strstr(out, "Those of\nthis load need 14.2 GiB.") != NULL, "%s", out);
+    /* 1,059 requests, 22,132 hops, 53 deliveries, 2 x 1,006 cancels */
+    cr_expect(strstr(out, "records written          25256/s") != NULL, "%s", out);
+    ends("delaybridge size -c /dev/null --mix 0.1@14d,1000@15m --cancelled 100", EXIT_DONE,
+         "1000/s, which need 192.0 MiB of 'cancel_memory' (more than");
+    ends("delaybridge size -c /dev/null --rate 1000 --delay 15m --cancelled 100", EXIT_DONE,
+         "1000/s, which need 32.0 MiB of 'cancel_memory'\n");
+}
+
+Test(cli, size_quotes_the_part_of_a_mix_that_it_refuses)
+{
+    static const struct {
+        const char *options, *says;
+    } CASES[] = {
+        {"--mix 950", "--mix: '950' is not a rate and a delay such as 950@15m"},
+        {"--mix 950@15m,", "--mix: '' is not a rate"},
+        {"--mix 950@15m,many@1s", "--mix: 'many' is not a number"},
+        {"--mix 0@1s", "--mix: '0' is not a number"},
+        {"--mix 1@soon,2@1s", "--mix: 'soon' is not a duration"},
+        {"--mix 1@1s@2s", "--mix: '1s@2s' is not a duration"},
+        {"--mix 1@1s,1@41d", "--mix: '41d' is more than max_delay, 40d"},
+        {"--mix "
+         "1@1s,1@1s,1@1s,1@1s,1@1s,1@1s,1@1s,1@1s,1@1s,1@1s,1@1s,1@1s,1@1s,1@1s,1@1s,1@1s,3@7s",
+         "'3@7s' is one part too many, the limit is 16"},
+        {"--mix 1@1s --rate 1", "--mix excludes --rate and --delay"},
+        {"--delay 1s", "--rate is missing: use --rate and --delay, or --mix"},
+        {"--rate 1", "--delay is missing"},
+        {"--rate 1 --delay 1s --cancelled 101", "'101' is not a number from 0 to 100"},
+        {"--rate 1 --delay 1s --cancelled some", "'some'"},
+    };
+    char line[300];
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        snprintf(line, sizeof line, "delaybridge size -c /dev/null %s", CASES[i].options);
+        ends(line, EXIT_USAGE, CASES[i].says);
+    }
+    /* A part that is too long is refused, not cut to a valid one. */
+    snprintf(line, sizeof line, "delaybridge size -c /dev/null --mix 1@%096dm30s", 1);
+    ends(line, EXIT_USAGE, "is not a rate and a delay");
 }
 
 /* Makes a terminal of stdin and types input into it. Returns its other end. */
@@ -476,6 +539,29 @@ Test(cli, explain_shows_each_stop_and_its_cost)
     ends("delaybridge explain 10d -c /dev/null", EXIT_DONE, "2h       x 120");
 }
 
+Test(cli, explain_counts_hops_with_room_in_memory)
+{
+    static const struct {
+        const char *line, *says;
+    } CASES[] = {
+        {"1m20s", "with room in memory: 1 hop, and 20s in memory\nbytes"},
+        {"30s", "with room in memory: 0 hops, and 30s in memory"},
+        {"47s -o json", "\"hops\":1,\"hops_without_room\":3,"},
+        {"47s -o json", "\"in_memory_ms\":17000,\"in_memory_without_room_ms\":2000,"},
+        {"47s --hold 1m -o json", "\"hops\":0,\"hops_without_room\":3,"},
+        {"47s --hold 1s -o json", "\"hops\":3,\"hops_without_room\":3,"},
+        {"9999d --max-delay 9999d --levels 1s -o json",
+         "\"hops\":863909503,\"hops_without_room\":863909503,"},
+    };
+    char line[100];
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        snprintf(line, sizeof line, "delaybridge explain -c /dev/null %s", CASES[i].line);
+        ends(line, EXIT_DONE, CASES[i].says);
+    }
+    ends("delaybridge explain 15m -c /dev/null", EXIT_DONE, "15m: 2 hops");
+    cr_expect(strstr(out, "with room") == NULL, "%s", out);
+}
+
 /* A stop that also waits for the odd remainder saves hops. */
 Test(cli, explain_walks_the_chain_to_its_due_time)
 {
@@ -488,7 +574,7 @@ Test(cli, explain_walks_the_chain_to_its_due_time)
         size_t n = json_array_size(stops);
         int64_t delay_ms = json_integer_value(json_object_get(answer, "delay_ms"));
         int64_t end_ms = 0;
-        cr_expect_eq((size_t)json_integer_value(json_object_get(answer, "hops")), n);
+        cr_expect_eq((size_t)json_integer_value(json_object_get(answer, "hops_without_room")), n);
         for (size_t s = 0; s < n; s++) {
             int64_t ms = json_integer_value(json_object_get(json_array_get(stops, s), "end_ms"));
             cr_expect_gt(ms, end_ms, "%s", line);
