@@ -127,11 +127,18 @@ def sizes(binary: str) -> str:
         for rate, size in found.items())
 
 
+def mix(binary: str) -> str:
+    """Returns a command with a mix of delays and the figures that it prints."""
+    options = "--mix 950@15m,99@14d,10@30d --cancelled 95"
+    figures = output(binary, "size", "-c", "/dev/null", *options.split()).partition("\n\nLevel topics keep")[0]
+    return f"```sh\ndelaybridge size {options}\n```\n\n```text\n{figures}\n```\n"
+
+
 def main() -> int:
     binary, update = sys.argv[1], "--update" in sys.argv
     tables = json.loads(output(binary, "help", "-o", "json"))
     parts = {"commands": commands(tables), "keys": keys(tables), "metrics": metrics(output(binary, "help", "--metrics")),
-             "sizes": sizes(binary)}
+             "sizes": sizes(binary), "mix": mix(binary)}
     stale, found = [], set()
     for page in sorted(DOCS.glob("*.md")):
         text = page.read_text()
