@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_core: single pieces of a record's way. Measures the nanoseconds of an operation (the
    fastest of some rounds) and its allocations, which must be 0. Prints one JSON object for each
-   piece.
-
-   bench_core hops LEAST MOST: prints the mean hops of delays spread evenly between these seconds,
-   with the default levels and some values of hold. */
+   piece. */
 #include "levels/cancels.h"
 #include "levels/envelope.h"
 #include "levels/plan.h"
@@ -344,28 +341,10 @@ static const int64_t levels_ms[] = {1000,   5000,   10000,   30000,   60000,   1
                                     180000, 240000, 300000,  360000,  420000,  480000,
                                     540000, 600000, 1200000, 1800000, 3600000, 7200000};
 
-static int hops(int64_t least_ms, int64_t most_ms)
-{
-    static const int64_t holds_ms[] = {1000, 2000, 5000, 10000};
-    struct ladder ladder = {.n = 18, .slack_ms = 500};
-    memcpy(ladder.level_ms, levels_ms, sizeof levels_ms);
-    for (size_t i = 0; i < sizeof holds_ms / sizeof *holds_ms; i++) {
-        int64_t sum = 0, n = 0;
-        ladder.hold_ms = holds_ms[i];
-        for (int64_t delay_ms = least_ms; delay_ms < most_ms; delay_ms += 10, n++)
-            sum += plan_chain(&ladder, delay_ms, NULL, 0);
-        printf("{\"hold_ms\": %" PRId64 ", \"hops\": %.3f}\n", ladder.hold_ms,
-               n > 0 ? (double)sum / (double)n : 0);
-    }
-    return 0;
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
     static const char *const patterns[] = {"orders.*"};
     static struct sample s;
-    if (argc == 4 && strcmp(argv[1], "hops") == 0)
-        return hops(strtoll(argv[2], NULL, 10) * 1000, strtoll(argv[3], NULL, 10) * 1000);
     s.record = (struct record){.timestamp_ms = 1789999000000,
                                .key = bytes_text("order-1"),
                                .value = bytes_of(body, sizeof body)};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_hops: counts the hops of requests. The step machine runs in virtual time, with logs in
-   memory in place of brokers, and no faults. Each step of 10 ms takes records and answers. Prints
-   one JSON object: the mean number of hops of a request, the share of kept records that were
-   spilled, the most bytes of kept records, and the largest lateness, in two hours after two hours
-   of warm-up.
+   memory in place of brokers, and no faults. Each step of 10 ms takes records and answers. Two
+   hours are measured after two hours of warm-up. Prints one
+   JSON object: the hops of a request, the share of kept requests, and the share of these that were
+   spilled. It also has the most bytes of kept records, and the largest lateness.
 
    bench_hops MODE RATE DELAY HOLD MEMORY
      MODE    at-least-once or exactly-once

@@ -110,9 +110,9 @@ def three_most(place: Place, rates: tuple[int, ...] = RATES_OF_THREE, seconds: i
 class Pair:
     """Two bridges in one group, of which one is killed under load."""
 
-    def __init__(self, place: Place, named: bool):
+    def __init__(self, place: Place, named: bool, **settings):
         self.place, self.named = place, named
-        self.name, self.config = place.schedule()
+        self.name, self.config = place.schedule(**settings)
         self.target = place.topic("bench.target")
         self.bridges = [self.start(1), self.start(2, wait=True)]
 

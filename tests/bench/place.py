@@ -169,12 +169,13 @@ class Place:
         return [topic for topic in self.admin.topics() if topic.startswith(name + ".") and topic not in own]
 
     def schedule(self, lanes: int = LANES, **changes) -> tuple[str, Path]:
-        """Creates a new schedule topic and its other topics. Returns its name and a configuration."""
+        """Creates a new schedule topic and its other topics. Returns its name and a configuration. With its hold of 1 s,
+        each record visits its levels."""
         self.names += 1
         name = f"s{self.names}"
         kafka = {"bootstrap.servers": self.kafka.bootstrap, **changes.pop("kafka", {})}
         settings = {"kafka": kafka, "schedule": name, "targets": ["bench.*"], "partitions": lanes,
-                    "replication": len(self.live), "listen": "", "log": {"level": "warn"}, **changes}
+                    "replication": len(self.live), "listen": "", "log": {"level": "warn"}, "hold": "1s", **changes}
         path = self.folder / f"{name}.yaml"
         path.write_text(json.dumps(settings))
         done = subprocess.run([str(BINARY), "topics", "apply", "-c", str(path), "--timeout", "60s"],

@@ -110,7 +110,7 @@ PARTS = {
     "three_exactly": Part(three_exactly.three_exactly, 1, {"rates": (1000,), "seconds": 4, "turns": 1, "warm_rounds": 1}, 0, 3,
                           warms=True),
     "three_most": Part(others.three_most, ROUNDS, {"rates": (15_000, 30_000), "seconds": 4}, 0, 3),
-    "hold": Part(hold.hold, 1, {"seconds": (1, 5), "mix_s": 4}),
+    "hold": Part(hold.hold, 1, {"counts": False, "rates": (100,)}),
     "observed": Part(observed.observed), "events": Part(reported.events, brief={"seconds": 3}),
     "called": Part(called.called, 9, {"seconds": 4, "waiting": 200_000}),
     "find": Part(searched.find, 1, {"count": 1_000_000}),

@@ -61,7 +61,7 @@ def run(place: Place, name: str, config: Path, target: str, rate: int, watch_s: 
 
 
 def sized_at(place: Place, rate: int, watch_s: int) -> list[Row]:
-    name, config = place.schedule(LANES, hold="1s")  # else a part of the records would wait in memory
+    name, config = place.schedule(LANES)
     target = place.topic("bench.target")
     told, seen = estimate(config, rate, target), run(place, name, config, target, rate, watch_s)
     mib = 1 << 20
