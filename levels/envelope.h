@@ -88,6 +88,12 @@ static inline int64_t stamp_overdue_ms(const struct stamp *stamp)
     return stamp->next_try_ms > late_from_ms ? late_from_ms : 0;
 }
 
+/* Returns whether the record returned to a level because of its target. */
+static inline bool stamp_is_put_back(const struct stamp *stamp)
+{
+    return stamp_is_withheld(stamp) || stamp_overdue_ms(stamp) != 0;
+}
+
 /* Returns the name of a request with this record key, and sets its kind, as cancel_name does. A
    retry without dlb-id has none: the cancel of a timer with the same key does not void it. */
 static inline struct bytes stamp_name(const struct stamp *stamp, struct bytes key,

@@ -65,14 +65,16 @@ static json_t *gauges_json(const struct metrics *m)
 {
     json_int_t waiting = 0, blocked = 0;
     const struct stats *stats = m->stats;
+    json_int_t backlog = count(&stats->schedule_unread);
     for (int slot = 0; slot < SLOTS_MAX; slot++) {
-        waiting += slot == 0 ? 0 : count(&stats->slots[slot].pending);
+        waiting += count(&stats->slots[slot].pending);
         blocked += count(&stats->slots[slot].blocked);
     }
-    json_t *json = json_pack("{s:i, s:I, s:I, s:I, s:I, s:I}", "lanes", m->lanes, "owned_lanes",
-                             count(&stats->lanes), "restoring_lanes",
-                             count(&stats->lanes_restoring), "waiting", waiting, "backlog",
-                             count(&stats->slots[0].pending), "blocked_partitions", blocked);
+    json_t *json =
+        json_pack("{s:i, s:I, s:I, s:I, s:I, s:I}", "lanes", m->lanes, "owned_lanes",
+                  count(&stats->lanes), "restoring_lanes", count(&stats->lanes_restoring),
+                  "waiting", waiting > backlog ? waiting - backlog : 0, "backlog", backlog,
+                  "blocked_partitions", blocked);
     json_object_update_new(json, json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "unserved_lanes",
                                            m->watched.lanes_unserved, "buffered_records",
                                            count(&stats->buffered_records), "buffered_bytes",

@@ -67,9 +67,11 @@ const struct command COMMANDS[] = {
      NEEDS_TARGETS, cmd_replace},
     {"levels", "", 0, 0, NULL, LEVELS_OPTIONS,
      "show how many records wait in each level, and whether the first is overdue",
-     "A record waits until it is processed. The head of a level is the record that leaves first, "
-     "to\nanother level or to its target.\n"
-     "  HEAD LEAVES  when the head leaves its level\n"
+     "The first line has the requests that are not read yet (backlog), and those that wait in "
+     "memory.\nThe head of a level is the record that leaves first, to another level or to its "
+     "target.\n"
+     "  WAITING      records that are not done, those in memory included\n"
+     "  HEAD LEAVES  when the head leaves its level at the latest\n"
      "  HEAD DUE     when the delivery of the head is due\n"
      "  OVERDUE      time since the head should have left\n"
      "  WITHHELD     records whose target is paused or limited\n"

@@ -61,7 +61,8 @@ struct voider {
 struct found {
     enum { FOUND_WAITING, FOUND_DELIVERED, FOUND_DEAD, FOUND_CANCELLED } state;
     char topic[TOPIC_TEXT_MAX];
-    int slot; /* FOUND_WAITING: of the queue; 0 is the schedule topic */
+    int slot;       /* FOUND_WAITING: of the queue; 0 is the schedule topic */
+    bool in_memory; /* FOUND_WAITING in slot 0: the bridge has read it */
     int partition;
     int64_t offset, stamped_ms; /* offset: -1: unknown */
     struct bytes key, value;    /* owned; value: the envelope of a waiting record */

@@ -61,8 +61,8 @@ static json_t *notes_json(const struct find *find)
 /* Returns the keys of every answer, with null for those that only some answers have. */
 static json_t *line_of(const struct find *find, const char *state)
 {
-    json_t *line = json_pack("{s:s, s:n, s:n, s:n, s:n, s:n, s:n}", "state", state, "topic",
-                             "partition", "offset", "level", "source", "due");
+    json_t *line = json_pack("{s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "state", state, "topic",
+                             "partition", "offset", "level", "in_memory", "source", "due");
     json_object_update_new(line,
                            json_pack("{s:n, s:n, s:n, s:n, s:n, s:n, s:o, s:o}", "record",
                                      "delivered", "late_ms", "dead_letter", "cancel", "event",
@@ -129,6 +129,8 @@ static void print_found_json(const struct find *find, const struct found *found)
         json_object_set_new(line, "due", instant_json(found->due_ms));
     if (found->state == FOUND_WAITING)
         json_object_set_new(line, "record", waiting_record(find, found));
+    if (found->state == FOUND_WAITING && found->slot == 0)
+        json_object_set_new(line, "in_memory", json_boolean(found->in_memory));
     if (found->state == FOUND_DELIVERED) {
         json_object_set_new(line, "delivered", instant_json(found->stamped_ms));
         json_object_set_new(line, "late_ms", json_integer(found->late_ms));
@@ -196,7 +198,8 @@ static void print_waiting(const struct find *find, const struct found *found)
         print_cancelled(find, found);
         printf("it is dropped when it leaves %s, where it is\n", found->topic);
     } else {
-        printf("waiting in %s%s\n", found->topic, found->slot == 0 ? ", not processed yet" : "");
+        const char *where = found->in_memory ? ", in memory" : ", not read yet";
+        printf("waiting in %s%s\n", found->topic, found->slot == 0 ? where : "");
     }
     if (found->code[0] == '\0') {
         waiting_print(&waiting, find->now_ms);

@@ -34,7 +34,8 @@ static struct bytes id_of(const rd_kafka_message_t *message)
 struct request {
     int lane;
     struct record record;
-    bool pending;       /* the bridge has not processed it yet */
+    bool pending;       /* it is not done */
+    bool unread;        /* the bridge has not read it yet, as far as is known */
     struct stamp stamp; /* if it is not refused */
     struct refusal refusal;
 };
@@ -49,7 +50,7 @@ static void judge(const struct find *find, struct request *request)
         rules.allowlist = (struct allowlist){ANY, 1, config->schedule};
     int64_t sent_ms = request->record.timestamp_ms;
     request->refusal.code = request_parse(&rules, (uint32_t)request->lane, &request->record,
-                                          request->pending || sent_ms < 0 ? find->now_ms : sent_ms,
+                                          request->unread || sent_ms < 0 ? find->now_ms : sent_ms,
                                           &request->stamp, &request->refusal);
 }
 
@@ -109,10 +110,11 @@ static void add_known(struct find *find, const struct request *request)
     pthread_mutex_unlock(&find->mutex);
 }
 
-/* Adds a request that the bridge has not processed yet. */
+/* Adds a request that is not done. */
 static bool add_pending(struct find *find, const struct request *request)
 {
     struct found found = {.state = FOUND_WAITING,
+                          .in_memory = !request->unread,
                           .partition = request->lane,
                           .offset = request->record.offset,
                           .stamped_ms = find->now_ms,
@@ -174,8 +176,8 @@ static void add_voider(struct find *find, const struct request *request)
         *kept = voider;
         (void)owned_copy(voider.name, &kept->name);
     }
-    if (request->pending)
-        find_note(find, "the %s at %.64s/%d/%lld is not processed yet",
+    if (request->unread)
+        find_note(find, "the %s at %.64s/%d/%lld is not read yet",
                   voider.op == CANCEL_OP_CANCEL ? "cancel" : "replace", find->cli->config->schedule,
                   voider.lane, (long long)voider.offset);
     pthread_mutex_unlock(&find->mutex);
@@ -199,6 +201,7 @@ bool find_match_request(struct find *find, const rd_kafka_message_t *message)
     const struct window *window = offsets_cell(&find->offsets, message->partition, 0)->window;
     struct request request = {.lane = message->partition, .record = record_of(message)};
     request.pending = message->offset >= window->base && !window_is_done(window, message->offset);
+    request.unread = request.pending && message->offset >= window_read_end(window);
     judge(find, &request);
     bool continues = true;
     if (!match_op(find, &request)) {

@@ -99,6 +99,15 @@ static int64_t waiting_in(const struct forecast *f, int slot)
     return waiting;
 }
 
+/* Returns for how long after the counted time a record may be left. Until it is due, a record in
+   memory is not done in its level (hold.h). Its rest is at most hold and a remainder that no level
+   covers. */
+static int64_t late_ms(const struct config *config)
+{
+    int64_t least_ms = config->ladder.hold_ms;
+    return config->hold_ms > least_ms ? config->hold_ms + least_ms : least_ms;
+}
+
 static json_t *estimates_json(const struct estimate *estimates, int n, const char *key)
 {
     json_t *list = json_array();
@@ -133,9 +142,8 @@ static void print_as_json(const struct forecast *f)
     give_json(f->cli,
               json_pack("{s:o, s:s, s:o, s:I, s:I, s:o, s:o}", "at", instant_json(f->now_ms),
                         "schedule", config->schedule, "horizons_ms", horizons, "early_ms",
-                        (json_int_t)config->ladder.slack_ms, "late_ms",
-                        (json_int_t)config->ladder.hold_ms, "levels", levels, "deliveries",
-                        deliveries));
+                        (json_int_t)config->ladder.slack_ms, "late_ms", (json_int_t)late_ms(config),
+                        "levels", levels, "deliveries", deliveries));
 }
 
 static void print_deliveries(const struct forecast *f)
@@ -162,7 +170,7 @@ static void print_deliveries(const struct forecast *f)
 static void print_text(const struct forecast *f)
 {
     char text[DURATION_TEXT_MAX], early[DURATION_TEXT_MAX], late[DURATION_TEXT_MAX];
-    const struct ladder *ladder = &f->cli->config->ladder;
+    const struct config *config = f->cli->config;
     int64_t all = 0, sum[HORIZONS_N] = {0};
     printf("%-10s %12s", "LEVEL", "WAITING");
     for (int i = 0; i < HORIZONS_N; i++)
@@ -170,7 +178,7 @@ static void print_text(const struct forecast *f)
     for (int slot = 1; slot < f->offsets.slots; slot++) {
         int64_t waiting = waiting_in(f, slot);
         all += waiting;
-        printf("\n%-10s %12lld", duration_format(offsets_level_ms(f->cli->config, slot), text),
+        printf("\n%-10s %12lld", duration_format(offsets_level_ms(config, slot), text),
                (long long)waiting);
         for (int i = 0; i < HORIZONS_N; i++) {
             printf(" %12lld", (long long)f->leaving[slot][i]);
@@ -182,9 +190,10 @@ static void print_text(const struct forecast *f)
         printf(" %12lld", (long long)sum[i]);
     printf("\n\nEach column counts the records that leave their level within this time, to another "
            "level or to\ntheir target. A record can leave up to %s before and %s after the counted "
-           "time. Ends of\ntransactions count as records. Records that enter a level later do not "
-           "count.\n",
-           duration_format(ladder->slack_ms, early), duration_format(ladder->hold_ms, late));
+           "time, because\nit may wait in memory in place of its next levels. Ends of transactions "
+           "count as records.\nRecords that enter a level later do not count, nor do requests in "
+           "memory that enter none.\n",
+           duration_format(config->ladder.slack_ms, early), duration_format(late_ms(config), late));
     if (f->deliveries)
         print_deliveries(f);
 }

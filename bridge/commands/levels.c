@@ -257,9 +257,12 @@ static void print_view(const struct view *view)
     char at[INSTANT_TEXT_MAX];
     const struct offsets *offsets = &view->offsets;
     const char *schedule = view->cli->config->schedule;
-    int64_t backlog = 0;
-    for (int lane = 0; lane < offsets->lanes; lane++)
-        backlog += offsets_cell(offsets, lane, 0)->waiting;
+    int64_t backlog = 0, in_memory = 0;
+    for (int lane = 0; lane < offsets->lanes; lane++) {
+        const struct offsets_cell *cell = offsets_cell(offsets, lane, 0);
+        backlog += cell->unread;
+        in_memory += cell->waiting - cell->unread;
+    }
     instant_format(view->now_ms, at);
     if (view->cli->json) {
         json_t *list = json_array();
@@ -274,17 +277,18 @@ static void print_view(const struct view *view)
                 json_array_append_new(control,
                                       control_lanes_json(&view->control.all[i], offsets->lanes));
         give_json(view->cli,
-                  json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "at", at,
+                  json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "at", at,
                             "schedule", schedule, "lanes", offsets->lanes, "backlog",
-                            (json_int_t)backlog, "dead_letters", (json_int_t)offsets->dead_letters,
-                            "cancels_at_most", (json_int_t)offsets->cancel_records, "unreadable",
-                            blocked, "open_transactions", open, "control", control, "levels",
-                            list));
+                            (json_int_t)backlog, "in_memory", (json_int_t)in_memory, "dead_letters",
+                            (json_int_t)offsets->dead_letters, "cancels_at_most",
+                            (json_int_t)offsets->cancel_records, "unreadable", blocked,
+                            "open_transactions", open, "control", control, "levels", list));
         return;
     }
-    printf("%s  %s: lanes %d, backlog %lld, dead letters %lld, cancels at most %lld\n", at,
-           schedule, offsets->lanes, (long long)backlog, (long long)offsets->dead_letters,
-           (long long)offsets->cancel_records);
+    printf("%s  %s: lanes %d, backlog %lld, in memory %lld, dead letters %lld, "
+           "cancels at most %lld\n",
+           at, schedule, offsets->lanes, (long long)backlog, (long long)in_memory,
+           (long long)offsets->dead_letters, (long long)offsets->cancel_records);
     each_blocked(view, blocked_as_text, NULL);
     each_open(view, open_as_text, NULL);
     for (size_t i = 0; i < view->control.n; i++)

@@ -86,7 +86,7 @@ static void print_level(const struct top_level *l, int64_t now_wall_ms, FILE *ou
     if (l->head != NULL)
         countdown(wall_ms(l->head), now_wall_ms, head);
     else if (l->waiting > 0)
-        snprintf(head, sizeof head, "now"); /* the first record is in memory */
+        snprintf(head, sizeof head, "in memory");
     fprintf(out, "%-10s %14s  %14s  %-12s %9.1f %10.1f %7s %7s %10s  %s", l->level,
             top_number(l->waiting, waiting), head, top_level_state(l, now_wall_ms), l->hops_per_s,
             l->deliveries_per_s, top_quantile_text(top_lateness_quantile(&l->lateness, 0.5), p50),

@@ -182,7 +182,7 @@ static void print_memory(const struct top_figures *f, FILE *out)
 static void print_rates(const struct top_figures *f, FILE *out)
 {
     char waiting[TOP_NUMBER_MAX];
-    double unread = top_figures_value(f, "delaybridge_level_pending_records{level=\"schedule\"}");
+    double unread = top_figures_value(f, "delaybridge_schedule_unread_records");
     double all = top_figures_total(f, "delaybridge_level_pending_records{");
     fprintf(out,
             "requests/s %.1f  deliveries/s %.1f  waiting %s  refused/s %.1f  dead letters/s %.1f  "

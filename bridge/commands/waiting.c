@@ -3,6 +3,7 @@
 #include "bridge/commands/waiting.h"
 
 #include "bridge/commands/result.h"
+#include "consumer/admin/heads.h"
 #include "levels/duration.h"
 #include "levels/instant.h"
 
@@ -11,17 +12,19 @@
 
 enum { HOPS_SHOWN = 8, NUMBER_MAX = 12 };
 
-static int64_t release_ms(const struct waiting *w)
+static int64_t leaves_ms(const struct waiting *w)
 {
-    return plan_release_ms(&w->config->ladder, w->level_ms, w->stamped_ms,
-                           stamp_until_ms(&w->env.stamp));
+    return heads_leaves_ms(w->config, w->level_ms, w->stamped_ms, &w->env.stamp);
 }
 
-/* Returns how many levels the record will pass after this one, and lists the first. */
+/* Returns how many levels the record will pass after this one if memory has room, and lists the
+   first. */
 static int hops_left(const struct waiting *w, int *levels)
 {
-    return plan_chain(&w->config->ladder, stamp_until_ms(&w->env.stamp) - release_ms(w), levels,
-                      HOPS_SHOWN);
+    struct ladder ladder = w->config->ladder;
+    if (!stamp_is_put_back(&w->env.stamp))
+        ladder.hold_ms = w->config->hold_ms;
+    return plan_chain(&ladder, stamp_until_ms(&w->env.stamp) - leaves_ms(w), levels, HOPS_SHOWN);
 }
 
 static struct bytes delivered_key(const struct waiting *w)
@@ -98,7 +101,7 @@ static void print_when(const struct waiting *w, int64_t now_ms)
     printf("  %-9s %s%s\n", "remaining", duration_format(rest_ms < 0 ? -rest_ms : rest_ms, text),
            rest_ms < 0 ? " late" : "");
     if (w->level_ms > 0)
-        print_time("leaves", release_ms(w));
+        print_time("leaves", leaves_ms(w));
     int hops = hops_left(w, levels);
     printf("  %-9s %d%s", "hops left", hops, hops > 0 ? ":" : "");
     for (int i = 0; i < hops && i < HOPS_SHOWN; i++)
@@ -216,7 +219,7 @@ json_t *waiting_json(const struct waiting *w, int64_t now_ms)
         line,
         json_pack("{s:o, s:I, s:o, s:o, s:o, s:i}", "due", instant_json(stamp->due_ms),
                   "remaining_ms", (json_int_t)(stamp->due_ms - now_ms), "leaves",
-                  w->level_ms > 0 ? instant_json(release_ms(w)) : json_null(), "hops", hops_json(w),
+                  w->level_ms > 0 ? instant_json(leaves_ms(w)) : json_null(), "hops", hops_json(w),
                   "timestamp", instant_json(stamp->timestamp_ms), "attempt", (int)stamp->attempt));
     json_object_set_new(line, "last_error", error_json(&stamp->extras));
     json_object_set_new(line, "deferred", deferral_json(&stamp->extras));

@@ -141,6 +141,8 @@ enum { SLOTS_MAX = 1 + 2 * LADDER_MAX }; /* the schedule topic, levels and retir
     X(cancel_entries_limit, ADD)      /* gauge: the shares of owned lanes */                       \
     X(oldest_seal_wall_ms, EARLIEST)  /* gauge: 0: none keeps cancels */                           \
     X(schedule_lag_ms, MAX)           /* gauge: for how long requests wait to be read */           \
+    X(schedule_unread, ADD)           /* gauge: requests that wait to be read: of pending, those   \
+                                         above all admitted ones */                                \
     X(lanes_restoring, ADD)           /* gauge: lanes that apply their cancels before they open */ \
     X(pauses, MAX)                    /* gauge: entries in force that pause targets */             \
     X(limits, MAX)                    /* gauge: the same that limit them */                        \

@@ -9,7 +9,7 @@
 enum { OVERDUE_MS = 1000 };
 
 struct standing {
-    uint64_t reading, paused, blocked, pending, redelivering, withheld;
+    uint64_t reading, paused, blocked, pending, unread, redelivering, withheld;
     int64_t head_wall_ms;             /* 0: none */
     int64_t redelivering_due_wall_ms; /* 0: none */
 };
@@ -41,7 +41,10 @@ static void survey_queue(const struct bridge *b, const struct queue *q, struct s
     s->reading += q->state == QUEUE_OPEN;
     s->paused += q->state == QUEUE_PAUSED;
     s->blocked += q->state == QUEUE_BLOCKED;
-    s->pending += (uint64_t)window_pending(&q->window, b->port.end(b->port.ctx, q->id));
+    int64_t end = b->port.end(b->port.ctx, q->id), pending = window_pending(&q->window, end);
+    s->pending += (uint64_t)pending;
+    if (q->id.slot == SLOT_SCHEDULE && end > q->window.next)
+        s->unread += (uint64_t)(pending - window_pending(&q->window, q->window.next));
     s->redelivering += q->redelivering;
     s->withheld += q->withheld;
     if (!has_head(q))
@@ -228,6 +231,7 @@ void bridge_survey(struct bridge *b, struct now now)
         survey_parcel(b, &b->pools.parcels[i], slots);
     for (int slot = 0; slot < b->queues_per_lane; slot++)
         publish(&slots[slot], &b->stats->slots[slot]);
+    counter_set(&b->stats->schedule_unread, slots[SLOT_SCHEDULE].unread);
     survey_lags(b);
     survey_control(b);
     survey_targets(b);

@@ -64,10 +64,10 @@ static void add_lateness(struct history_second *second, const struct stats *now,
 
 static uint64_t waiting(const struct stats *now)
 {
-    uint64_t n = 0;
-    for (int slot = 1; slot < SLOTS_MAX; slot++)
+    uint64_t n = 0, unread = counter_read(&now->schedule_unread);
+    for (int slot = 0; slot < SLOTS_MAX; slot++)
         n += counter_read(&now->slots[slot].pending);
-    return n;
+    return n > unread ? n - unread : 0;
 }
 
 static struct history_second *next(struct history *history)
@@ -95,7 +95,7 @@ void history_add(struct history *history, const struct stats *now, int64_t wall_
                                     .redeliveries = growth(&now->redeliveries, &last->redeliveries),
                                     .deferrals = growth(&now->deferrals, &last->deferrals),
                                     .waiting = waiting(now),
-                                    .backlog = counter_read(&now->slots[0].pending)};
+                                    .backlog = counter_read(&now->schedule_unread)};
         add_lateness(second, now, last);
     }
     memcpy(&history->last, now, sizeof history->last);

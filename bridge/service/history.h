@@ -15,8 +15,8 @@ struct history_second {
     int64_t wall_ms; /* its end */
     int64_t span_ms; /* from the end of the one before */
     uint64_t requests, hops, deliveries, cancelled, dead_letters, redeliveries, deferrals;
-    uint64_t waiting;                /* gauge: records in levels that are not done */
-    uint64_t backlog;                /* gauge: the same on the schedule topic */
+    uint64_t waiting;                /* gauge: records in levels and in memory */
+    uint64_t backlog;                /* gauge: requests that are not read yet */
     int64_t p50_ms, p99_ms, max_ms;  /* of the lateness of the deliveries */
     uint32_t lateness[SPAN_BUCKETS]; /* deliveries by the bounds SPAN_BOUNDS_MS */
 };

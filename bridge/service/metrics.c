@@ -95,12 +95,16 @@ static const struct metric METRICS[] = {
      "Time at which the oldest pause in force began. No series if there is none.",
      metrics_write_time, offsetof(struct stats, oldest_pause_wall_ms)},
     {"delaybridge_level_pending_records", "gauge", "level",
-     "Records that are not done, on owned partitions. In level schedule: unread requests. "
-     "With exactly-once, ends of transactions are included.",
+     "Records that are not done, on owned partitions. In level schedule: requests in memory, and "
+     "those not read yet. With exactly-once, ends of transactions are included.",
      LEVEL(pending)},
+    {"delaybridge_schedule_unread_records", "gauge", "",
+     "Requests that are not read yet, on owned partitions. They are part of "
+     "delaybridge_level_pending_records.",
+     STATS(schedule_unread)},
     {"delaybridge_level_head_deadline_timestamp_seconds", "gauge", "level",
-     "Time at which the first waiting record leaves its level. A time in the past belongs to an "
-     "overdue record. No series if no record waits.",
+     "Time at which the first record that is not in memory leaves its level. A time in the past "
+     "belongs to an overdue record, in memory or not. No series if there is none.",
      LEVEL_TIME(head_deadline_wall_ms)},
     {"delaybridge_order_violations_total", "counter", "",
      "Records further out of order in their level than slack and hold allow. A clock stepped, "

@@ -126,6 +126,7 @@ static void clear_gauges(struct stats *stats)
     counter_set(&stats->lanes, 0);
     counter_set(&stats->buffered_records, 0);
     counter_set(&stats->buffered_bytes, 0);
+    counter_set(&stats->schedule_unread, 0);
     counter_set(&stats->kept_records, 0);
     counter_set(&stats->kept_bytes, 0);
     for (int i = 0; i < SLOTS_MAX; i++) {

@@ -3,7 +3,6 @@
 #include "consumer/admin/heads.h"
 
 #include "consumer/admin/browse.h"
-#include "levels/envelope.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,16 @@ struct looking {
     struct head *heads;
     size_t share_bytes; /* limit for the records read behind the head of one partition */
 };
+
+int64_t heads_leaves_ms(const struct config *config, int64_t level_ms, int64_t stamped_wall_ms,
+                        const struct stamp *stamp)
+{
+    int64_t until_wall_ms = stamp_until_ms(stamp);
+    int64_t release_wall_ms =
+        plan_release_ms(&config->ladder, level_ms, stamped_wall_ms, until_wall_ms);
+    bool kept = !stamp_is_put_back(stamp) && until_wall_ms - release_wall_ms <= config->hold_ms;
+    return kept ? until_wall_ms : release_wall_ms;
+}
 
 static void open_head(const struct offsets *offsets, struct head *head,
                       const rd_kafka_message_t *message, int slot)
@@ -32,12 +41,10 @@ static void open_head(const struct offsets *offsets, struct head *head,
     if (err != 0)
         return;
     const struct stamp *stamp = &env.stamp;
-    int64_t until_wall_ms = stamp_until_ms(stamp);
     head->kind = HEAD_OPENED;
     head->due_wall_ms = stamp->due_ms;
-    head->release_wall_ms =
-        plan_release_ms(&offsets->config->ladder, offsets_level_ms(offsets->config, slot),
-                        stamped_wall_ms, until_wall_ms);
+    head->release_wall_ms = heads_leaves_ms(
+        offsets->config, offsets_level_ms(offsets->config, slot), stamped_wall_ms, stamp);
 }
 
 static void note_redelivering(struct head *head, const rd_kafka_message_t *message)
@@ -96,7 +103,7 @@ static void note_end(void *ctx, intptr_t tag, int64_t offset)
     const struct looking *looking = ctx;
     struct offsets_cell *cell = &looking->offsets->cells[tag];
     if (looking->heads[tag].kind == HEAD_NONE && offset >= cell->end)
-        cell->waiting = 0;
+        cell->waiting = cell->unread = 0;
 }
 
 static void note_unreadable(void *ctx, intptr_t tag, int64_t offset)

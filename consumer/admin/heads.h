@@ -5,6 +5,7 @@
 #define DELAYBRIDGE_CONSUMER_ADMIN_HEADS_H
 
 #include "consumer/admin/offsets.h"
+#include "levels/envelope.h"
 
 struct head {
     /* OPENED: decoded. FOREIGN: no envelope; also each request. NEWER: only a newer program can
@@ -12,7 +13,7 @@ struct head {
     enum { HEAD_NONE, HEAD_OPENED, HEAD_FOREIGN, HEAD_NEWER, HEAD_UNREADABLE } kind;
     int lane;
     int64_t offset, due_wall_ms;
-    int64_t release_wall_ms; /* when it leaves this level */
+    int64_t release_wall_ms; /* when it leaves this level (heads_leaves_ms) */
     /* The number of records that wait because of their target, and the due time of the oldest. Only
        the head and the records read behind it count. */
     int64_t redelivering, redelivering_due_wall_ms;
@@ -21,9 +22,16 @@ struct head {
     size_t looked_bytes;      /* size of the records read */
 };
 
+/* Returns when a record leaves its level at the latest. Until its due time it may wait in memory,
+   as a record that is not done, if its rest after the level is at most hold. A record that was put
+   back because of its target never does. */
+int64_t heads_leaves_ms(const struct config *config, int64_t level_ms, int64_t stamped_wall_ms,
+                        const struct stamp *stamp);
+
 /* Returns one head for each of offsets->cells, in their order; the caller frees the array. Sets
-   waiting of a cell to 0 if only the ends of transactions are left in it. Also reads some records
-   behind each head, in all some megabytes, to count those that wait because of their target.
+   waiting and unread of a cell to 0 if only the ends of transactions are left in it. Also reads
+   some records behind each head, in all some megabytes, to count those that wait because of their
+   target.
 
    Returns NULL with a sentence in error if Kafka does not answer within timeout_ms, or if Read on a
    level is denied. If the schedule topic cannot be read, its cells keep the numbers of

@@ -181,6 +181,8 @@ static int open_window(struct offsets_cell *cell, const rd_kafka_topic_partition
         window_init(cell->window, at->offset);
     if (cell->end > cell->window->base)
         cell->waiting = window_pending(cell->window, cell->end);
+    int64_t read_end = window_read_end(cell->window);
+    cell->unread = cell->end > read_end ? cell->end - read_end : 0;
     return 0;
 }
 

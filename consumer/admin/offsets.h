@@ -18,6 +18,7 @@ struct offsets_cell {
     /* Offsets from the committed base (or low) to end, without those done above the base. They
        include the ends of transactions until heads_read corrects the number. */
     int64_t waiting;
+    int64_t unread; /* those of waiting above the last done offset. Owners have read the others */
     struct window *window; /* owned; the committed progress, or one that starts at low */
     bool committed;
 };

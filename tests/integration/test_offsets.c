@@ -107,7 +107,7 @@ Test(offsets, records_that_are_not_done_count_as_waiting)
     fill(brokers, level, RECORDS);
     fill(brokers, topic_of_dead_letter(config.schedule, name), 5);
     fill(brokers, topic_of_cancelled(config.schedule, name), 6);
-    commit(rk, level, 2, (const int64_t[]){4, 5, 9}, 3);
+    commit(rk, level, 2, (const int64_t[]){4, 5, 7}, 3);
 
     struct offsets offsets = {.config = &config};
     cr_assert_eq(offsets_read(&offsets, rk, TIMEOUT_MS, &error), 0, "%s", error.text);
@@ -116,6 +116,7 @@ Test(offsets, records_that_are_not_done_count_as_waiting)
     cr_expect_eq(offsets.cancel_records, 6);
     cr_expect_eq(offsets.dead_letters, 5);
     cr_expect_eq(offsets_cell(&offsets, 1, 0)->waiting, 3);
+    cr_expect_eq(offsets_cell(&offsets, 1, 0)->unread, 3);
     cr_expect_not(offsets_cell(&offsets, 1, 0)->committed);
     cr_expect_eq(offsets_cell(&offsets, 0, 0)->waiting, 0);
     const struct offsets_cell *cell = offsets_cell(&offsets, 1, 2);
@@ -123,6 +124,7 @@ Test(offsets, records_that_are_not_done_count_as_waiting)
     cr_expect_eq(cell->window->base, 2);
     cr_expect_eq(cell->end, RECORDS);
     cr_expect_eq(cell->waiting, RECORDS - 2 - 3);
+    cr_expect_eq(cell->unread, 2, "those above the last done offset");
     cr_expect_eq(offsets_cell(&offsets, 1, 3)->waiting, 0);
     offsets_deinit(&offsets);
     rd_kafka_destroy(rk);

@@ -89,7 +89,7 @@ function nowAndLater(found) {
       : `then ${plural(record.hops.n, "more level")}: ${record.hops.levels.join(", ")}`;
   return [
     found.level === null
-      ? step(null, "now", "Not processed yet", `on ${found.topic}`)
+      ? step(null, "now", found.in_memory ? "Waits in memory" : "Not read yet", `on ${found.topic}`)
       : step(
           null,
           "now",

@@ -159,8 +159,9 @@ export function mountLevels(root) {
     if (frame.parentNode !== body) replace(body, frame);
     if (problem !== null && !problem.isLost) replace(body, problemBox(problem), frame);
     replace(scale, axis(longestMs));
-    const unread = `On ${data.schedule}, not read yet: ${plural(data.backlog, "record")}`;
-    setText(note, `${plural(data.lanes, "lane")}, whole group. ${unread}`);
+    const unread = `not read yet: ${plural(data.backlog, "record")}`;
+    const where = `On ${data.schedule}, ${unread}; in memory: ${count(data.in_memory)}`;
+    setText(note, `${plural(data.lanes, "lane")}, whole group. ${where}`);
     keyed(
       rows,
       data.levels.map((level) => ({level, picture})),

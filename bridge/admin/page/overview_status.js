@@ -58,7 +58,9 @@ function showFigures(figures, {status, levels}) {
     `${rate(recent.hops_per_s)} hops/s, ${rate(recent.cancelled_per_s)} cancelled/s`,
   );
   const waiting =
-    levels === null ? now.waiting : levels.levels.reduce((sum, level) => sum + level.waiting, 0);
+    levels === null
+      ? now.waiting
+      : levels.levels.reduce((sum, level) => sum + level.waiting, levels.in_memory);
   const backlog = levels === null ? now.backlog : levels.backlog;
   figures.waiting.show(
     count(waiting),

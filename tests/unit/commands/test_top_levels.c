@@ -58,6 +58,14 @@ Test(top_levels, brief_table_joins_empty_levels)
     cr_expect_null(strstr(full, "empty:"), "%s", full);
 }
 
+Test(top_levels, level_without_a_head_has_its_first_record_in_memory)
+{
+    reading(&figures, 1000, TWO);
+    const char *table = PRINTED(top_levels_print(&figures, true, NOW_MS, out));
+    cr_expect_not_null(strstr(table, "\n5s                  1,234       in memory  flowing "), "%s",
+                       table);
+}
+
 Test(top_levels, json_has_what_the_table_has)
 {
     reading(&figures, 1000, TWO);

@@ -63,6 +63,21 @@ Test(top_status, each_trouble_has_its_section)
     }
 }
 
+Test(top_status, requests_in_memory_wait_and_unread_ones_do_not)
+{
+    static const struct control_list control;
+    struct top_figures figures = {0};
+    reading(&figures, 1000, "");
+    reading(&figures, 2000,
+            "delaybridge_level_pending_records{level=\"schedule\"} 50\n"
+            "delaybridge_level_pending_records{level=\"5s\"} 3\n"
+            "delaybridge_schedule_unread_records 10\n");
+    struct top_status status = {.figures = &figures, .control = &control, .now_wall_ms = NOW_MS};
+    const char *text = PRINTED(top_status_print(&status, out));
+    cr_expect_not_null(strstr(text, "  waiting 43  "), "%s", text);
+    top_figures_deinit(&figures);
+}
+
 Test(top_status, process_that_is_not_ready_comes_first)
 {
     static const struct control_list control;

@@ -49,6 +49,25 @@ Test(survey, records_up_to_the_end_of_the_log_are_pending)
     cr_expect_eq(counter_read(&surveyed(LEVEL)->pending), 6);
 }
 
+static uint64_t unread(void)
+{
+    bridge_survey(fx.b, fx.b->now);
+    return counter_read(&fx.stats.schedule_unread);
+}
+
+Test(survey, requests_in_memory_are_pending_but_not_unread)
+{
+    struct window *window = &fixture_queue(SLOT_SCHEDULE)->window;
+    fx.end_offset = START + 7;
+    cr_expect_eq(unread(), 7);
+    window_done(window, START + 5);
+    window_admit(window, START + 2);
+    cr_expect_eq(unread(), 3);
+    cr_expect_eq(counter_read(&surveyed(SLOT_SCHEDULE)->pending), 4);
+    bridge_lane_lost(fx.b, 0);
+    cr_expect_eq(unread(), 0, "a lane of another owner");
+}
+
 static uint64_t behind_ms(void)
 {
     bridge_survey(fx.b, fx.b->now);

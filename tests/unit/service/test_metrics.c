@@ -302,10 +302,12 @@ Test(metrics, each_gauge_of_lanes_and_records_has_its_name)
     counter_set(&stats.slots[0].blocked, 35);
     counter_set(&stats.slots[1].paused, 36);
     counter_set(&stats.slots[2].reading, 37);
+    counter_set(&stats.schedule_unread, 30);
     counter_set(&stats.kept_records, 64);
     counter_set(&stats.kept_bytes, 65);
     metrics.refusals = 38;
     metrics.faults = 39;
+    cr_expect(says("delaybridge_schedule_unread_records 30"));
     cr_expect(says("delaybridge_kept_records 64"));
     cr_expect(says("delaybridge_kept_bytes 65"));
     metrics.reload_failed = true;
