@@ -68,7 +68,8 @@ const struct command COMMANDS[] = {
     {"levels", "", 0, 0, NULL, LEVELS_OPTIONS,
      "show how many records wait in each level, and whether the first is overdue",
      "The first line has the requests that are not read yet (backlog), and those that wait in "
-     "memory.\nThe head of a level is the record that leaves first, to another level or to its "
+     "memory.\nOne in memory counts as backlog until a later one of its lane is done.\nThe head of "
+     "a level is the record that leaves first, to another level or to its "
      "target.\n"
      "  WAITING      records that are not done, those in memory included\n"
      "  HEAD LEAVES  when the head leaves its level at the latest\n"

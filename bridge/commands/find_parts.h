@@ -61,8 +61,10 @@ struct voider {
 struct found {
     enum { FOUND_WAITING, FOUND_DELIVERED, FOUND_DEAD, FOUND_CANCELLED } state;
     char topic[TOPIC_TEXT_MAX];
-    int slot;       /* FOUND_WAITING: of the queue; 0 is the schedule topic */
-    bool in_memory; /* FOUND_WAITING in slot 0: the bridge has read it */
+    int slot; /* FOUND_WAITING: of the queue; 0 is the schedule topic */
+    /* FOUND_WAITING in slot 0. The newest requests of a lane may be read or not, if their rest is
+       short enough for memory (hold). */
+    enum { READ_UNKNOWN, READ_NOT, READ_AND_KEPT } read;
     int partition;
     int64_t offset, stamped_ms; /* offset: -1: unknown */
     struct bytes key, value;    /* owned; value: the envelope of a waiting record */

@@ -130,7 +130,9 @@ static void print_found_json(const struct find *find, const struct found *found)
     if (found->state == FOUND_WAITING)
         json_object_set_new(line, "record", waiting_record(find, found));
     if (found->state == FOUND_WAITING && found->slot == 0)
-        json_object_set_new(line, "in_memory", json_boolean(found->in_memory));
+        json_object_set_new(line, "in_memory",
+                            found->read == READ_UNKNOWN ? json_null()
+                                                        : json_boolean(found->read != READ_NOT));
     if (found->state == FOUND_DELIVERED) {
         json_object_set_new(line, "delivered", instant_json(found->stamped_ms));
         json_object_set_new(line, "late_ms", json_integer(found->late_ms));
@@ -191,6 +193,19 @@ static void print_cancelled(const struct find *find, const struct found *found)
     print_source(find, found);
 }
 
+static const char *read_text(const struct found *found)
+{
+    switch (found->read) {
+    case READ_UNKNOWN:
+        return ", not read yet or in memory";
+    case READ_NOT:
+        return ", not read yet";
+    case READ_AND_KEPT:
+        return ", in memory";
+    }
+    return "";
+}
+
 static void print_waiting(const struct find *find, const struct found *found)
 {
     struct waiting waiting = waiting_of(find, found);
@@ -198,8 +213,7 @@ static void print_waiting(const struct find *find, const struct found *found)
         print_cancelled(find, found);
         printf("it is dropped when it leaves %s, where it is\n", found->topic);
     } else {
-        const char *where = found->in_memory ? ", in memory" : ", not read yet";
-        printf("waiting in %s%s\n", found->topic, found->slot == 0 ? where : "");
+        printf("waiting in %s%s\n", found->topic, found->slot == 0 ? read_text(found) : "");
     }
     if (found->code[0] == '\0') {
         waiting_print(&waiting, find->now_ms);

@@ -35,7 +35,7 @@ struct request {
     int lane;
     struct record record;
     bool pending;       /* it is not done */
-    bool unread;        /* the bridge has not read it yet, as far as is known */
+    bool unread;        /* no later request is done: it may not be read yet */
     struct stamp stamp; /* if it is not refused */
     struct refusal refusal;
 };
@@ -114,7 +114,7 @@ static void add_known(struct find *find, const struct request *request)
 static bool add_pending(struct find *find, const struct request *request)
 {
     struct found found = {.state = FOUND_WAITING,
-                          .in_memory = !request->unread,
+                          .read = request->unread ? READ_NOT : READ_AND_KEPT,
                           .partition = request->lane,
                           .offset = request->record.offset,
                           .stamped_ms = find->now_ms,
@@ -133,6 +133,8 @@ static bool add_pending(struct find *find, const struct request *request)
             envelope_enclose(&request->stamp, &request->record, envelope);
         found.value = bytes_of(envelope, envelope == NULL ? 0 : size);
         found.due_ms = request->stamp.due_ms;
+        if (request->unread && found.due_ms - find->now_ms <= find->cli->config->hold_ms)
+            found.read = READ_UNKNOWN;
     }
     bool continues = find_add(find, &found);
     free(envelope);
@@ -177,7 +179,7 @@ static void add_voider(struct find *find, const struct request *request)
         (void)owned_copy(voider.name, &kept->name);
     }
     if (request->unread)
-        find_note(find, "the %s at %.64s/%d/%lld is not read yet",
+        find_note(find, "the %s at %.64s/%d/%lld is not processed yet",
                   voider.op == CANCEL_OP_CANCEL ? "cancel" : "replace", find->cli->config->schedule,
                   voider.lane, (long long)voider.offset);
     pthread_mutex_unlock(&find->mutex);

@@ -188,12 +188,13 @@ static void print_text(const struct forecast *f)
     printf("\n%-10s %12lld", "all", (long long)all);
     for (int i = 0; i < HORIZONS_N; i++)
         printf(" %12lld", (long long)sum[i]);
-    printf("\n\nEach column counts the records that leave their level within this time, to another "
-           "level or to\ntheir target. A record can leave up to %s before and %s after the counted "
-           "time, because\nit may wait in memory in place of its next levels. Ends of transactions "
-           "count as records.\nRecords that enter a level later do not count, nor do requests in "
-           "memory that enter none.\n",
-           duration_format(config->ladder.slack_ms, early), duration_format(late_ms(config), late));
+    printf(
+        "\n\nEach column counts the records that leave their level within this time, to another "
+        "level or to\ntheir target. A record can leave up to %s before and %s after the counted "
+        "time. It may wait\nin memory in place of its next levels. Ends of transactions count as "
+        "records. Records that enter\na level later do not count, nor do requests in memory that "
+        "enter none.\n",
+        duration_format(config->ladder.slack_ms, early), duration_format(late_ms(config), late));
     if (f->deliveries)
         print_deliveries(f);
 }

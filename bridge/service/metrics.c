@@ -107,8 +107,8 @@ static const struct metric METRICS[] = {
      "belongs to an overdue record, in memory or not. No series if there is none.",
      LEVEL_TIME(head_deadline_wall_ms)},
     {"delaybridge_order_violations_total", "counter", "",
-     "Records further out of order in their level than slack and hold allow. A clock stepped, "
-     "clocks differ, or levels were changed.",
+     "Records further out of order in their level than its plan allows. A clock stepped, clocks "
+     "differ, or levels were changed.",
      STATS(order_violations)},
     {"delaybridge_partitions", "gauge", "level,state",
      "Owned partitions: reading, paused until the next record is near, or blocked until an "

@@ -22,9 +22,9 @@ struct head {
     size_t looked_bytes;      /* size of the records read */
 };
 
-/* Returns when a record leaves its level at the latest. Until its due time it may wait in memory,
-   as a record that is not done, if its rest after the level is at most hold. A record that was put
-   back because of its target never does. */
+/* Returns when a record leaves its level at the latest. If its rest after the level is at most
+   hold, it may wait in memory until it is due. It is then not done in the level. A record that was
+   put back because of its target never does so. */
 int64_t heads_leaves_ms(const struct config *config, int64_t level_ms, int64_t stamped_wall_ms,
                         const struct stamp *stamp);
 

@@ -240,7 +240,8 @@ def undecided_holds(stage: Stage, without: Path) -> None:
 
 def taken(stage: Stage, path: Path) -> bool:
     """Returns whether all requests have left the schedule topic."""
-    return json.loads(stage.run("levels", "-c", str(path), "-o", "json").stdout)["backlog"] == 0
+    view = json.loads(stage.run("levels", "-c", str(path), "-o", "json").stdout)
+    return view["backlog"] == view["in_memory"] == 0
 
 
 def end_of(stage: Stage, topic: str) -> int:

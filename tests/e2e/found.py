@@ -68,9 +68,9 @@ class Crowd:
 
 
 def waiting_in(stage: Stage, config: Path) -> tuple[int, int]:
-    """Returns how many requests are not processed, and how many records wait in levels."""
+    """Returns how many requests are not processed yet, and how many records wait in levels."""
     view = json.loads(stage.run("levels", "-c", str(config), "-o", "json").stdout)
-    return view["backlog"], sum(level["waiting"] for level in view["levels"])
+    return view["backlog"] + view["in_memory"], sum(level["waiting"] for level in view["levels"])
 
 
 def settle(stage: Stage, config: Path, least: int) -> None:

@@ -134,8 +134,8 @@ def progress_is_kept(stage: Stage, bridge: Bridge, config: Path, generator: Gene
     require(done.returncode == 0, f"levels: {done.stderr}")
     told = json.loads(done.stdout)
     left = {level["level"]: level["waiting"] for level in told["levels"] if level["waiting"]}
-    require(told["backlog"] == 0 and not left,
-            f"all records are delivered, but the backlog is {told['backlog']}, in levels {left}")
+    require(told["backlog"] == told["in_memory"] == 0 and not left,
+            f"all records are delivered, but the backlog is {told['backlog']}, in memory {told['in_memory']}, in levels {left}")
     stage.bridge(config, "second")
     for lane in range(LANES):
         send_all(stage, to_lane(generator, lane, 5))

@@ -35,6 +35,8 @@ def overview(browser: Browser, api) -> None:
     shown = rows(page, "Levels")
     require([row[0] for row in shown] == [level["level"] for level in levels["levels"]], f"levels: {shown}")
     require(near(sum(number(row[1]) for row in shown), sum(level["waiting"] for level in levels["levels"])), f"waiting: {shown}")
+    note = page.inner_text(".levels .note")
+    require(re.search(r"On \S+, not read yet: [\d,]+ records?; in memory: [\d,]+$", note), f"the note is {note}")
     verdict = page.inner_text(".verdict-word")
     require(verdict in ("On time", "Late", "Needs attention"), f"the verdict is {verdict}")
     require(page.locator(".figure").count() == 6, "six figures")

@@ -78,6 +78,13 @@ function foundSteps(found) {
   ].filter(Boolean);
 }
 
+// By in_memory: of the newest requests, the commits do not tell whether they are read.
+const READ = new Map([
+  [true, "Waits in memory"],
+  [false, "Not read yet"],
+  [null, "Not read yet, or in memory"],
+]);
+
 function nowAndLater(found) {
   const {record} = found;
   if (found.state === "cancelled" && record)
@@ -89,7 +96,7 @@ function nowAndLater(found) {
       : `then ${plural(record.hops.n, "more level")}: ${record.hops.levels.join(", ")}`;
   return [
     found.level === null
-      ? step(null, "now", found.in_memory ? "Waits in memory" : "Not read yet", `on ${found.topic}`)
+      ? step(null, "now", READ.get(found.in_memory), `on ${found.topic}`)
       : step(
           null,
           "now",
