@@ -6,6 +6,7 @@
 
 #include <librdkafka/rdkafka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 /* Properties required for the delivery guarantees. ours: the key to set instead. */
@@ -50,6 +51,12 @@ bool property_is_ours(const char *name, const char **ours)
 
 int property_check(const char *name, const char *value, char error[PROPERTY_ERROR_MAX])
 {
+    if (strcmp(name, "client.rack") == 0) { /* brokers would send its reader to a follower */
+        snprintf(error, PROPERTY_ERROR_MAX,
+                 "not supported: a follower that lags looks like a log that has lost its end. "
+                 "Remove it");
+        return ERR_RANGE;
+    }
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     rd_kafka_conf_res_t res = rd_kafka_conf_set(conf, name, value, error, PROPERTY_ERROR_MAX);
     rd_kafka_conf_destroy(conf);

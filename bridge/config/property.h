@@ -14,8 +14,9 @@ enum { PROPERTY_ERROR_MAX = 512 };
    property. Sets *ours to the key to set instead, or to NULL. */
 bool property_is_ours(const char *name, const char **ours);
 
-/* Returns 0 if librdkafka accepts the value, ERR_CONFIG if it refuses the value, and ERR_RANGE if
-   it does not know the property. error then names the property to set instead, if one is known. */
+/* Returns 0 if librdkafka accepts the value, and ERR_CONFIG if it refuses the value. Returns
+   ERR_RANGE if it does not know the property, or the bridge does not support it. error then names
+   the property to set instead, if one is known. */
 int property_check(const char *name, const char *value, char error[PROPERTY_ERROR_MAX]) must_check;
 
 /* Returns whether name is a property of the Java client that librdkafka does not have. why then

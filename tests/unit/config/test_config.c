@@ -753,6 +753,16 @@ Test(config, properties_required_for_the_guarantees_are_refused)
     refuses_flag("-Xacks=1", "flag -X: acks: \"1\"");
 }
 
+/* A follower that lags would look like a log that has lost its end. */
+Test(config, bridge_reads_from_leaders_only)
+{
+    static const char REFUSED[] = "client.rack: \"eu-1a\": not supported";
+    refuses("kafka: {client.rack: eu-1a}\n", REFUSED);
+    refuses("kafka: {intake: {client.rack: eu-1a}}\n", REFUSED);
+    refuses("kafka: {levels: {client.rack: eu-1a}}\n", REFUSED);
+    refuses_flag("-Xclient.rack=eu-1a", "Remove it");
+}
+
 Test(config, target_may_have_a_rate_and_attempts)
 {
     takes("targets:\n  - a\n  - {max_rate: 6000/m, topic: 'b.*'}\n  - topic: c\n    max_attempts: "
