@@ -90,6 +90,7 @@ static int configure(struct demo *d, struct error *error)
     char *argv[] = {(char *)"-X",
                     servers,
                     (char *)"--levels=1s,5s,10s,1m,5m",
+                    (char *)"--hold=1s", /* so that records are seen in levels */
                     (char *)"--targets=demo.*",
                     (char *)"--events=all",
                     (char *)"--listen=",
