@@ -118,7 +118,7 @@ def reloaded(stage: Stage, api: Api, bridge: Bridge, name: str, **settings) -> N
         require(time.monotonic() < deadline, "the new target is refused after a reload")
         time.sleep(0.5)
     shown_now = {row["key"]: row["value"] for row in api.call("GET", "config").body["keys"]}
-    require(shown_now["hold"] == "1s", "a key that needs a restart counts for calls after a reload")
+    require(shown_now["hold"] == stage.hold, "a key that needs a restart counts for calls after a reload")
 
 
 def while_kafka_is_away(stage: Stage, api: Api, bridge: Bridge) -> float:

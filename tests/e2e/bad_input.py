@@ -45,7 +45,7 @@ def bad_config(stage: Stage) -> str:
         ("a map instead of a value", good + "group: {a: b}\n", (78,), ("group",)),
         ("a value instead of a map", good + "log: loud\n", (78,), ("log",)),
         ("the same key twice", good + "hold: 1s\nhold: 2s\n", (78,), ("hold",)),
-        ("levels that do not fit hold and slack", good + "levels: [10s, 30s]\n", (78,), ("levels",)),
+        ("levels that do not fit hold and slack", good + "hold: 1s\nlevels: [10s, 30s]\n", (78,), ("levels",)),
         ("levels that do not ascend", good + "levels: [1s, 10s, 5s]\n", (78,), ("levels",)),
         ("no targets", "kafka:\n  bootstrap.servers: 127.0.0.1:1\ntargets: []\n", (78,), ("targets",)),
         ("a default target that targets does not allow", good + "default_target: other\n", (78,), ("default_target", "other")),
@@ -123,6 +123,7 @@ def unreachable(stage: Stage) -> str:
 
 def bad_topics(stage: Stage) -> str:
     """Topics that could lose waiting records: the bridge refuses to start, and the command that it names fixes them."""
+    stage.use_levels()  # records wait in the level that is removed
     path = stage.ready()
     says(stage, "check on good topics", stage.run("check", "-c", str(path), "--timeout", "30s"), (0,))  # creates the topic of the groups
     fixed = (("a level with finite retention", "schedule.5s", {"retention_ms": "604800000"}, "retention"),
@@ -251,6 +252,7 @@ def end_of(stage: Stage, topic: str) -> int:
 
 def bad_records(stage: Stage) -> str:
     """Foreign and damaged records on the topics of the bridge, requests as large as the broker accepts, and bad cancels."""
+    stage.use_levels()  # the envelope of a record that waits is damaged
     path = stage.ready()
     bridge = stage.bridge(path)
     generator = stage.generator(5000)
@@ -322,6 +324,7 @@ def first_of(bootstrap: str, topic: str, partition: int) -> bytes:
 def lost_offsets(stage: Stage) -> str:
     """The group has lost its offsets, with waiting records and with empty levels: exactly-once refuses to start."""
     stage.exactly_once = True
+    stage.use_levels()  # all requests wait in levels
     config, generator = stage.ready(), stage.generator(1000)
     bridge = stage.bridge(config)
     for _ in range(200):
@@ -369,9 +372,11 @@ def on_full_disk(stage: Stage, disk: Path) -> str:
     stage.broker(data=disk / "data", props=("log.segment.bytes=4194304", "log.index.size.max.bytes=4096",
                                             "offsets.topic.segment.bytes=1048576",
                                             "metadata.log.segment.bytes=8388608"))
+    max_ms = 30_000
+    stage.use_levels(max_ms)
     path = stage.ready()
     bridge = stage.bridge(path)
-    generator = stage.generator(30_000, big=2000)
+    generator = stage.generator(max_ms, big=2000)
     sending = stage.background(lambda n, now: generator.request(now), 2000, 100)
     time.sleep(5)
     stage.admin.create("filler", 1)

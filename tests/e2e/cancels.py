@@ -28,6 +28,7 @@ def cancels(stage: Stage) -> str:
     """Two processes are killed while requests are cancelled and replaced. No request that was cancelled in time comes out,
     and all others do."""
     kills, max_ms = (12, 30_000) if stage.full else (3, 12_000)
+    stage.use_levels(max_ms)
     stage.broker(proxied=True)
     config = stage.ready()
     hops = stage.trace()
@@ -130,6 +131,7 @@ def upgrade_again(stage: Stage, group: Rollout) -> list[Request]:
 def cancels_upgraded(stage: Stage) -> str:
     """The upgrade from the program before cancels, and the way back: first the topic, then the processes, then the first
     cancel. A program without cancels delivers the void requests. Then the upgrade again."""
+    stage.use_levels()  # an older program plans with all of its hold
     older = older_binary(BEFORE_CANCELS)
     stage.broker()
     for name in ("e2e.a", "e2e.b", "e2e.c"):

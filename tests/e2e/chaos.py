@@ -23,7 +23,7 @@ from stage import Stage, judge, require
 from verifier import of_writer
 from withheld import Margins, judge_acts
 
-BROKERS, RATE, SESSION_S = 3, 150, 6
+BROKERS, RATE, SESSION_S, MAX_MS = 3, 150, 6, 20_000
 INSTANCE = {"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": "chaos-1"}
 CLOCKS_MS = (-4000, -1000, 0, 1000, 5000)
 # The effect of a pause may wait for a new leader of the topic of control.
@@ -197,6 +197,7 @@ def totals(settled: Settled, faults: Counter, rebalances: int) -> dict[str, int]
 def chaos(stage: Stage) -> str:
     """Load with kills and stops of bridges and brokers, cuts, clock steps, joins, leaves, poison, cancels, pauses and
     limits."""
+    stage.use_levels(MAX_MS)
     stage.broker(brokers=BROKERS, proxied=True)
     config = stage.ready(replication=3)
     hasty = Sender(stage.kafka.bootstrap, stage.schedule, patience_ms=1500)  # it gives up while a broker is away
@@ -207,8 +208,8 @@ def chaos(stage: Stage) -> str:
     plans, pause = FULL if stage.full else REDUCED, pauses(stage)
     on_bridges = OnBridges(stage, stage.seed, plans[0], pause[0], bridges, clock)
     hands = [on_bridges, OnBrokers(stage, stage.seed + 1, plans[1], pause[1])]
-    orders = Orders(stage.generator(20_000), stage.seed)
-    calm = Orders(stage.generator(20_000), stage.seed + 1, orders.share)
+    orders = Orders(stage.generator(MAX_MS), stage.seed)
+    calm = Orders(stage.generator(MAX_MS), stage.seed + 1, orders.share)
 
     def make(n: int, now: int) -> Request:
         return orders.make(n, now) if n % 6 else orders.generator.poison(now, n // 6)

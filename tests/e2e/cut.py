@@ -131,6 +131,7 @@ def lose_tail(stage: Stage, config: Path, before_tail: Callable[[Stage], None], 
 
 def cut(stage: Stage) -> str:
     """The schedule topic loses its tail. No request comes out whose cancel was in force, and all new requests do."""
+    stage.use_levels()  # the cancelled requests wait in levels
     return lose_tail(stage, stage.ready(partitions=LANES), lambda _: None, cut_topic)
 
 
@@ -142,6 +143,7 @@ def elect_stale(stage: Stage) -> None:
 
 def cut_unclean(stage: Stage) -> str:
     """The same by an unclean election: the leader wrote the tail alone and is dead, and its follower returns without it."""
+    stage.use_levels()
     stage.broker(brokers=3, controllers=1, props=("min.insync.replicas=1", "unclean.leader.election.interval.ms=1000"))
     stage.admin = Admin(stage.kafka.bootstrap.split(",")[0])  # the other brokers end
     for topic in ("__consumer_offsets", "__transaction_state"):

@@ -202,7 +202,8 @@ def ends_are_found(stage: Stage, config: Path, life: Life) -> None:
 
 def events(stage: Stage) -> str:
     """Requests, cancels and replaces, failing targets and kills. Each outcome has its event, and nothing else has one."""
-    kills, max_ms, seconds = (8, 20_000, 60) if stage.full else (1, 4000, 9)
+    kills, max_ms, seconds = (8, 20_000, 60) if stage.full else (1, 7000, 9)
+    stage.use_levels(max_ms)
     config = stage.ready(events=["all"], max_attempts=ATTEMPTS)
     told = Collector(stage.kafka.bootstrap, ["schedule.events"])
     told.start()

@@ -28,6 +28,7 @@ class Act(Stage):
         super().__init__(stage.folder / name, stage.binary, stage.full, stage.seed)
         self.folder.mkdir()
         self.kafka, self.admin, self.exactly_once = stage.kafka, stage.admin, stage.exactly_once
+        self.hold = stage.hold
         self.schedule, self.group, self.target = name, f"delaybridge.{name}", f"{name}-out"
         self.path = self.ready({self.target: 2}, **self.settings())
         self.made = Generator(self.seed, [self.target], self.target, 1500, name)
@@ -354,6 +355,7 @@ OF_THE_MODE = (recreated, foreign_progress, newer_record)
 
 def histories(stage: Stage) -> str:
     """Recreated, cut or grown topics, foreign progress and records, changed levels and modes: every loss is logged."""
+    stage.use_levels()  # they are read from levels that were changed
     stage.broker(props=("log.initial.task.delay.ms=300", "log.retention.check.interval.ms=300"))
     told = []
     for history in HISTORIES:

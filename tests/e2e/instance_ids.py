@@ -19,11 +19,13 @@ ENDS = "fenced by the group coordinator again within a minute, exiting"
 def instance_ids(stage: Stage) -> str:
     """An outage for longer than a session ends no process that has its own group.instance.id. Of two processes with one
     id, one ends with 70, and the other one delivers everything."""
+    max_ms = 15_000
+    stage.use_levels(max_ms)
     stage.broker(proxied=True)
     config, trace = stage.ready(), stage.trace()
     bridges = [start(stage, config, f"own-{n}", f"e2e-{n}") for n in (1, 2)]
     require(stage.admin.wait_members(stage.group, 2), "the members do not settle:\n" + bridges[0].tail())
-    generator = stage.generator(15_000)
+    generator = stage.generator(max_ms)
     sending = stage.background(lambda n, now: generator.request(now), 1_000_000, 200)
     time.sleep(4)
     fenced = outage(stage, bridges)

@@ -52,6 +52,7 @@ def no_transactions(stage: Stage) -> str:
 
 def offsets_expire(stage: Stage) -> str:
     """The broker keeps offsets for a minute: the bridge renews those of idle levels, and starts again later."""
+    stage.use_levels()  # a level has an offset
     stage.broker(props=("offsets.retention.minutes=1", "offsets.retention.check.interval.ms=1000"))
     act = Act(stage, "offsets-expire")
     bridge = act.bridge(act.path)
@@ -129,6 +130,7 @@ def short_commits(stage: Stage) -> str:
 
 def trim_forbidden(stage: Stage) -> str:
     """Delete on the level topics is missing and then allowed: the old records are deleted a minute later."""
+    stage.use_levels()  # the level of 1 s has records
     fortress = setting(stage, Fortress)
     deletes = [right for right in RUN if right.operation == "delete"]
     fortress.allow("bridge", [right for right in RUN if right not in deletes])

@@ -220,11 +220,13 @@ def small_records(stage: Stage, memory_mib: int, settings: dict, count: int, aft
 
 def memory_small(stage: Stage) -> str:
     """Small records fill the budget, first in memory and then in flight: `memory` counts all that they need."""
-    return small_records(stage, 64, {"levels": ["5s"], "hold": "5s"}, 200_000, range(16_000, 16_001))
+    stage.hold = "5s"  # the level allows no shorter one
+    return small_records(stage, 64, {"levels": ["5s"]}, 200_000, range(16_000, 16_001))
 
 
 def memory_levels(stage: Stage) -> str:
     """Due records wait in all partitions of five levels for room in a small memory: the client's fetches are bounded."""
+    stage.use_levels()  # all records wait in levels
     return small_records(stage, 16, {"levels": [f"{n}s" for n in range(1, 6)]}, 200_000, range(1000, 6000, 10))
 
 

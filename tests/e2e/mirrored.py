@@ -90,6 +90,7 @@ def move(stage: Stage, copy: Kafka) -> None:
 def mirrored(stage: Stage) -> str:
     """The bridge moves to a copy of the cluster. Requests that wait come once. Those that were cancelled before or after the
     move do not come, and cancels say so."""
+    stage.use_levels()  # all requests wait in levels when they are copied
     config = stage.ready(partitions=LANES)
     bridge = stage.bridge(config)
     send_all(stage, (due_at(keys_of(lane)[0], now_ms()) for n in range(GONE) for lane in range(LANES)))

@@ -41,10 +41,12 @@ def rounds(full: bool, exactly_once: bool) -> list[tuple[str, str, int]]:
 
 def held_requests(stage: Stage) -> str:
     """Chosen requests or answers are delayed beyond every timeout, or lost with their connection."""
+    max_ms = 8000
+    stage.use_levels(max_ms)
     stage.broker(brokers=1, proxied=True)
     config, trace = stage.ready(), stage.trace()
     bridge = stage.bridge(config, env={"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": "held"}, named=True)
-    generator = stage.generator(8000)
+    generator = stage.generator(max_ms)
     sending = stage.background(lambda n, now: generator.request(now), 10_000_000, RATE)
     time.sleep(4)
     plan = rounds(stage.full, stage.exactly_once)
@@ -94,10 +96,12 @@ def late_end(stage: Stage, bridge: Bridge) -> bool:
 
 def partitioned(stage: Stage) -> str:
     """The bridge is cut off from one broker of three, for less and for more than its session."""
+    max_ms = 10_000
+    stage.use_levels(max_ms)
     stage.broker(brokers=3, proxied=True)
     config, trace = stage.ready(replication=3), stage.trace()
     bridges = [stage.bridge(config, f"bridge-{n}", members=n, named=True) for n in (1, 2)]
-    generator, dice = stage.generator(10_000), random.Random(stage.seed)
+    generator, dice = stage.generator(max_ms), random.Random(stage.seed)
     sending = stage.background(lambda n, now: generator.request(now), 10_000_000, RATE)
     time.sleep(5)
     coordinator = stage.proxy.busiest("Heartbeat")
@@ -121,10 +125,11 @@ def partitioned(stage: Stage) -> str:
 def broker_hangs(stage: Stage) -> str:
     """The coordinator of three brokers stops answering and closes no connection, like a dead host.
     The other brokers take over. The bridge must follow long before the client's timeout of a minute."""
+    hangs, taken_over = HANGS_S[stage.exactly_once], TAKEN_OVER_S[stage.exactly_once]
+    stage.use_levels(hangs * 1000)
     stage.broker(brokers=3, proxied=True)
     config, trace = stage.ready(replication=3), stage.trace()
     bridge = stage.bridge(config, named=True)
-    hangs, taken_over = HANGS_S[stage.exactly_once], TAKEN_OVER_S[stage.exactly_once]
     generator = stage.generator(hangs * 1000)
     sending = stage.background(lambda n, now: generator.request(now), 10_000_000, RATE)
     time.sleep(10)

@@ -21,6 +21,7 @@ from contract import Request
 from processes import ROOT, Bridge
 from stage import Stage, judge, require, require_prompt, until, will_say
 
+WAITING_MS = 20_000
 SAMPLE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
 
 
@@ -174,7 +175,7 @@ def plain(stage: Stage, delay: str, delay_ms: int, target: str, code: str | None
 def waiting_records_are_shown(stage: Stage, watch: Watch) -> None:
     """Checks how records that wait for 20 s are shown: pending records, first due time, and top."""
     for n in range(16):
-        plain(stage, "20s", 20_000, "e2e.a", key=b"k%d" % (n % 5))
+        plain(stage, "20s", WAITING_MS, "e2e.a", key=b"k%d" % (n % 5))
     stage.sender.flush()
     level = 'level="10s"'
     until("/metrics has 16 records in 10s, and a paused partition", lambda: watch.total("level_pending_records", level) == 16
@@ -246,6 +247,7 @@ def find_promtool() -> str | None:
 
 def operated(stage: Stage) -> str:
     """Metrics, health, reloading, notifications, top and the canary of a running service."""
+    stage.use_levels(WAITING_MS)
     stage.broker()
     port = stage.spare_port
     settings = {"listen": f"127.0.0.1:{port}", "canary": "500ms"}

@@ -124,6 +124,8 @@ class AmongOwn(Among):
 
     def prepare(self) -> Bridge:
         stage = self.stage
+        if {"level", "short_level"} & set(self.names):
+            stage.use_levels()
         stage.broker(brokers=2, controllers=1)
         stage.admin = Admin(stage.kafka.bootstrap.split(",")[0])  # the other broker ends
         self.create_own()

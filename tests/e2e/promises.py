@@ -200,6 +200,7 @@ def ends_without_kafka(stage: Stage, **settings) -> None:
 
 def promises(stage: Stage) -> str:
     """Small promises of the contract: files, logs, commands, ids, targets, dead letters, signals."""
+    stage.use_levels(15_000)  # the shortest delay of a record that peek shows
     waits_for_kafka(stage)
     settings = {"workers": 2, "kafka": {"group.instance.id": "shop"}}
     stage.broker(proxied=True)

@@ -195,6 +195,7 @@ def damage(stage: Stage, topic: str, lane: int) -> str:
 
 def damaged(stage: Stage) -> str:
     """A damaged batch of requests, and one in a level, block their partitions until they are skipped."""
+    stage.use_levels()  # a record that waits is damaged
     stage.broker()
     path = stage.ready(listen=f"127.0.0.1:{stage.spare_port}")
     bridge = stage.bridge(path)

@@ -17,6 +17,7 @@ PAUSED_MS = 14_000  # the 10s level pauses its partition for such a wait
 
 def level_replaced(stage: Stage) -> str:
     """A level topic is recreated while its partitions are paused: blocked, logged, and no new record is lost."""
+    stage.use_levels()  # records wait in the level that is deleted
     stage.broker()
     act = Act(stage, "level-replaced")
     try:
@@ -56,6 +57,7 @@ def replaced(act: Act) -> str:
 
 def level_deleted(stage: Stage) -> str:
     """A level topic is deleted under a running bridge: logged, others continue, and 'topics apply' recreates it."""
+    stage.use_levels()  # records wait in the level that is deleted
     stage.broker()
     act = Act(stage, "level-deleted")
     try:

@@ -96,6 +96,7 @@ def cancels_restored(stage: Stage) -> str:
     """A lane with 100,000 cancels: its processes are killed and joined by others while they restore it. No cancelled request
     comes out, and all others do."""
     lanes = 2
+    stage.use_levels(SOON_MS)
     stage.broker(proxied=True)
     config = stage.ready(partitions=lanes)
     lane = Lane(stage, config)
@@ -155,8 +156,10 @@ def short_of_replicas(stage: Stage) -> Path:
 def hops_time_out(stage: Stage) -> str:
     """A level refuses its records, since too few replicas are in sync. After two minutes the client gives up the hops. The
     bridge looks for cancels, drops the cancelled ones, and sends the others to another level. All come out on time."""
+    max_ms = 20_000
+    stage.use_levels(max_ms)
     bridge = stage.bridge(short_of_replicas(stage), named=True)
-    generator = stage.generator(20_000)
+    generator = stage.generator(max_ms)
     end_second(stage)
     due = now_ms() + WAIT_MS
     refused = send_all(stage, (away(n, due) for n in range(HOPS)))

@@ -105,6 +105,7 @@ def retries(stage: Stage) -> str:
     """A service fails up to five times for each record, while one of two processes is killed. Each attempt comes after
     its wait, counted and with its first request, and the last one is dead-lettered."""
     count = 3000 if stage.full else 500
+    stage.use_levels(20_000)  # the delay of the retry that peek shows
     stage.broker()
     port = stage.spare_port
     config = stage.ready(TOPICS, retry=POLICIES)

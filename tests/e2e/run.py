@@ -167,7 +167,7 @@ def play(name: str, options: argparse.Namespace, folder: Path) -> int:
     stage = Stage(folder, options.binary.resolve(), options.full, options.seed)
     label, start = Turn(name, options.binary).label(), time.monotonic()
     try:
-        outcome, text = "PASSED", ALL[name](stage)
+        outcome, text = "PASSED", f"{ALL[name](stage)}{stage.judge_levels()}"
     except Skip as skip:
         outcome, text = "SKIPPED", str(skip)
     except Unsure as unsure:
@@ -191,7 +191,7 @@ def play(name: str, options: argparse.Namespace, folder: Path) -> int:
         outcome, text = "FAILED", f"no log has the messages {unsaid}"
     if outcome in ("PASSED", "LATE", "HARNESS") and (log := sanitized(logs)):
         outcome, text = "FAILED", f"a sanitizer's report is in {log}"
-    print(f"{outcome:7} {label} ({time.monotonic() - start:.0f} s): {text}", flush=True)
+    print(f"{outcome:7} {label} ({time.monotonic() - start:.0f} s, seed {options.seed}, hold {stage.hold}): {text}", flush=True)
     (folder / CAUSE).write_text(cause(text))
     return ENDS[outcome]
 

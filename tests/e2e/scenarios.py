@@ -20,6 +20,7 @@ def mixed(stage: Stage) -> str:
     """Requests and poison of every kind, with each codec: no record is lost, changed, early or duplicated. One mode has
     cancel_on_tombstone, and the other one has not. The first client of the senders has a fatal error."""
     count, poison, max_ms, rate = (50_000, 1000, 180_000, 1000) if stage.full else (5000, 260, 20_000, 500)
+    stage.use_levels(max_ms)
     config = stage.ready(cancel_on_tombstone=stage.exactly_once)
     bridge = stage.bridge(config)
     generator = stage.generator(max_ms, tombstones=stage.exactly_once, spreads=True)
@@ -61,6 +62,7 @@ def kill9(stage: Stage) -> str:
     """Two processes share the lanes, and one of them is killed at random times. Clean restarts follow."""
     kills, rate = (20, 300) if stage.full else (3, 200)
     max_ms = 60_000 if stage.full else 20_000
+    stage.use_levels(max_ms)
     stage.broker(proxied=True)
     config = stage.ready()
     trace = stage.trace()
@@ -116,9 +118,11 @@ def source(seen) -> tuple[int, int]:
 def rebalance(stage: Stage) -> str:
     """A third process joins, leaves, is killed, and is restarted with a static identity: the lateness is bounded.
     Returns the largest lateness of each."""
+    max_ms = 7000
+    stage.use_levels(max_ms)
     stage.broker()
     config, watch = stage.ready(), Watch(stage.spare_port)
-    generator = stage.generator(3000)
+    generator = stage.generator(max_ms)
     names = ("join", "leave", "join", "kill") * (3 if stage.full else 1)
     stage.bridge(config, "bridge-1", env={"DELAYBRIDGE_LISTEN": f"127.0.0.1:{stage.spare_port}"})
     stage.bridge(config, "bridge-2", members=2)
@@ -203,9 +207,11 @@ def cpu_while_away(bridge: Bridge, seconds: int) -> float:
 
 
 def broker_away(stage: Stage, seconds: int) -> str:
+    max_ms = 40_000 if stage.full else 30_000
+    stage.use_levels(max_ms)
     config = stage.ready()
     bridge = stage.bridge(config)
-    generator = stage.generator(40_000 if stage.full else 30_000)
+    generator = stage.generator(max_ms)
     pid, began = bridge.pid, now_ms()
 
     def make(n: int, now: int) -> Request:
@@ -245,9 +251,11 @@ def broker_away(stage: Stage, seconds: int) -> str:
 
 def fenced(stage: Stage) -> str:
     """Another client fences the member of a bridge: the bridge rejoins in the same process."""
+    max_ms = 7000
+    stage.use_levels(max_ms)
     config = stage.ready()
     bridge, times = stage.bridge(config), 10 if stage.full else 2
-    pid, generator = bridge.pid, stage.generator(5000)
+    pid, generator = bridge.pid, stage.generator(max_ms)
     sending = stage.background(lambda n, now: generator.request(now), 1_000_000, 200)
     for n in range(times):
         time.sleep(3)
@@ -341,10 +349,12 @@ def failures_are_counted(stage: Stage) -> None:
 
 def clock_step(stage: Stage) -> str:
     """The bridge's wall clock is stepped by 5 s, back and forth: no record is early by that clock."""
+    max_ms = 15_000
+    stage.use_levels(max_ms)
     clock = Clock(stage.folder)
     config = stage.ready()
     bridge = stage.bridge(config, env=clock.env)
-    generator = stage.generator(15_000)
+    generator = stage.generator(max_ms)
     sending = stage.background(lambda n, now: generator.request(now), 1_000_000, 200)
     for ms in (5000, 0, -5000, 0) * (4 if stage.full else 1):
         time.sleep(6)

@@ -243,6 +243,7 @@ def end(bridge: Bridge) -> None:
 
 def secured(stage: Stage) -> str:
     """SASL PLAIN and mutual TLS with the smallest ACLs: each right is needed, and no secret is printed."""
+    stage.use_levels()  # the rights on level topics are needed
     fortress = setting(stage, Fortress)
     config = stage.config(kafka=fortress.sasl())
     refused_logins(stage, fortress)

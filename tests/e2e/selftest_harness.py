@@ -164,6 +164,35 @@ class Blamed(unittest.TestCase):
         self.assertEqual(self.ended("unsure", "passed")[0], 0)
         self.assertEqual(self.ended("unsure", "unsure")[0], 1)
 
+    def test_a_scenario_that_needs_levels_fails_if_no_record_enters_one(self):
+        def levels(on_stage, hops: int) -> str:
+            on_stage.use_levels(6000)
+            on_stage.admin = MagicMock(topics=lambda: {"schedule": 1, "schedule.1m30s": 1},
+                                       offsets=lambda places, which: {place: hops * (place[0] != "schedule") for place in places})
+            return "done"
+
+        for hops, outcome, said in ((3, "PASSED", "done in_levels=3"), (0, "FAILED", "no record has entered a level")):
+            with tempfile.TemporaryDirectory() as folder, \
+                    patch.dict(run.ALL, idle=lambda on_stage, hops=hops: levels(on_stage, hops)), \
+                    contextlib.redirect_stdout(io.StringIO()) as out:
+                options = types.SimpleNamespace(binary=Path("build/release/delaybridge"), full=False, seed=7)
+                self.assertEqual(run.play("idle", options, Path(folder)), run.ENDS[outcome])
+            self.assertRegex(out.getvalue(), rf"seed 7, hold [15]s\): {said}")
+
+    def test_a_seed_repeats_its_hold(self):
+        def holds(longest_ms: int | None) -> list[str]:
+            found = []
+            for seed in range(50):
+                one = stage.Stage(Path("delaybridge-idle.x"), Path(), False, seed)
+                if longest_ms is not None:
+                    one.use_levels(longest_ms)
+                found.append(one.hold)
+            return found
+
+        for longest_ms, drawn in ((None, {"1s", "5s", "30s"}), (40_000, {"1s", "5s", "30s"}), (30_000, {"1s", "5s"}), (0, {"1s"})):
+            self.assertEqual(set(holds(longest_ms)), drawn)
+            self.assertEqual(holds(longest_ms), holds(longest_ms))
+
     def test_an_exceeded_time_limit_ends_no_scenario(self):
         def slow(lost: bool):
             stage.require_prompt(False, "it took 9 s")

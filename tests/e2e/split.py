@@ -47,6 +47,7 @@ class Part:
 def split(stage: Stage) -> str:
     """Two bridges share a load and its targets: the kill of one makes no request of the other late. A cancel applies only to
     requests in its schedule topic."""
+    stage.use_levels(MAX_MS)
     stage.broker()
     for name, partitions in {**TARGETS, CANCELLED: 1}.items():
         stage.admin.create(name, partitions)

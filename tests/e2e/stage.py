@@ -9,8 +9,10 @@ import re
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from confluent_kafka.admin import OffsetSpec
 
 import contract
 from client import CODECS, Admin, Collector, Sender, now_ms, record_at
@@ -26,6 +28,8 @@ from verifier import Doubts, Report, source_of, verify
 TARGETS = {"e2e.a": 6, "e2e.b": 3, "e2e.c": 1}
 LANES = 8
 PLACELESS_S = 20
+HOLDS_MS = (1000, 5000, 30_000)
+LEVEL_TOPIC = re.compile(r"\.(\d+(ms|s|m|h|d))+$")
 APPLY_S = 120  # topics apply gives up after a minute
 
 
@@ -96,8 +100,19 @@ class Stage:
         self.exactly_once = False
         self.unreadable = ""  # place of a batch that cannot be decompressed
         self.totals: dict[str, int] = {}  # sums over the scenarios of a run: faults, requests, ...
+        self.hold, self.needs_levels = self.drawn_hold(HOLDS_MS), False
 
     # Setup.
+
+    def drawn_hold(self, holds_ms: Sequence[int]) -> str:
+        """Returns one of these holds, which depends on the seed and on the scenario."""
+        return contract.duration(random.Random(f"hold {self.seed} {self.folder.name.split('.')[0]}").choice(holds_ms))
+
+    def use_levels(self, longest_ms: int = 0) -> None:
+        """Draws a hold that is shorter than the longest delay of the scenario, or sets 1s. Call it before the configuration
+        is written. The scenario fails if no record enters a level."""
+        self.hold = self.drawn_hold([ms for ms in HOLDS_MS if ms < longest_ms] or HOLDS_MS[:1])
+        self.needs_levels = True
 
     def broker(self, **options) -> Kafka:
         """Starts a broker. proxied=True: only the bridge connects through a proxy."""
@@ -121,7 +136,7 @@ class Stage:
         settings = {
             "kafka": {"bootstrap.servers": way.bootstrap if way else "127.0.0.1:1"},
             "group": self.group, "schedule": self.schedule, "targets": ["e2e.*"],
-            "default_target": "e2e.a", "partitions": LANES, "replication": 1,
+            "default_target": "e2e.a", "partitions": LANES, "replication": 1, "hold": self.hold,
             "listen": "",  # several processes on one machine
             "delivery": "exactly-once" if self.exactly_once else "at-least-once",
             "log": {"level": "info", "format": "json"}, **changes}
@@ -249,6 +264,16 @@ class Stage:
         place = re.fullmatch(rf"{re.escape(self.schedule)}/(\d+)/(\d+)", source.decode(errors="replace"))
         record = place and record_at(self.kafka.bootstrap, self.schedule, int(place[1]), int(place[2]))
         return record and (record.key(), record.value(), record.headers() or [])
+
+    def judge_levels(self) -> str:
+        """Returns a text with the number of records in levels. Ends of logs also count those that were trimmed, and those of
+        processes that were killed."""
+        if not self.needs_levels:
+            return ""
+        places = [(topic, n) for topic, count in self.admin.topics().items() if LEVEL_TOPIC.search(topic) for n in range(count)]
+        hops = sum(self.admin.offsets(places, OffsetSpec.latest()).values())
+        require(hops > 0, f"no record has entered a level, with hold {self.hold}")
+        return f" in_levels={hops}"
 
     def look(self) -> None:
         """Prints the bridge's own view of waiting records in addition to the logs, when a request has not come out."""

@@ -11,12 +11,13 @@ from stage import Stage, judge, require, require_prompt
 
 def static_exactly(stage: Stage) -> str:
     """Exactly-once: after kill -9, a start with the same group.instance.id has its lanes back in about a second."""
-    stage.exactly_once = True
+    stage.exactly_once, max_ms = True, 7000
+    stage.use_levels(max_ms)
     config, kills = stage.ready(), 20 if stage.full else 4
     bridges = [Bridge(stage.binary, config, f"static-{n}", {"DELAYBRIDGE_KAFKA_GROUP_INSTANCE_ID": f"e2e-{n}"}).start()
                for n in (1, 2)]
     require(stage.admin.wait_members(stage.group, 2), "the members do not settle:\n" + bridges[0].tail())
-    generator = stage.generator(4000)
+    generator = stage.generator(max_ms)
     sending = stage.background(lambda n, now: generator.request(now), 1_000_000, 200)
     time.sleep(5)
     windows = [("steady", time.time() * 1000 - 2000, time.time() * 1000)]

@@ -31,6 +31,7 @@ def sent_at_once(stage: Stage, count: int, due: int) -> None:
 def throttled(stage: Stage) -> str:
     """Twenty times the quota of a second is due at once: every record comes late, and once."""
     count, wait_ms = APART if stage.full else BRIEF
+    stage.use_levels()  # hops use up the quota, too
     config = stage.ready()
     bridge = stage.bridge(config, named=True)
     set_quota(stage.kafka.bootstrap, "bridge.1", producer_byte_rate=RATE)

@@ -135,6 +135,7 @@ def records_of_version_2(stage: Stage, group: Rollout, older: Path) -> str:
 
 def mixed_versions(stage: Stage) -> str:
     """Processes are upgraded one by one and rolled back: no record is lost, and only version 2 blocks."""
+    stage.use_levels()  # an older program plans with all of its hold
     older = older_binary()
     config = stage.ready(levels=LEVELS)
     group = Rollout(stage, config)

@@ -162,6 +162,7 @@ def wait_through(stage: Stage, name: str, count: int) -> Cost:
 
 def waiting_millions(stage: Stage) -> str:
     """2,000,000 records wait at once: a start takes as little time and memory as with 20,000."""
+    stage.use_levels()  # the cost of records in levels
     stage.broker()
     few = wait_through(stage, "few", 20_000 if stage.full else 2000)
     many = wait_through(stage, "many", 2_000_000 if stage.full else 60_000)
