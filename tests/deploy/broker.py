@@ -58,7 +58,7 @@ class Broker:
 
 
 def journey(broker: Broker, send, topic: str = "orders.timeout") -> str:
-    """Sends requests by send(args...), and checks that each is delivered and none is early."""
+    """Sends requests by send(args...), and checks that each is delivered and none is early. The bridge has hold: 1s."""
     late = []
     for delay_ms, value in ((0, "at once"), (700, "soon"), (6200, "through a level")):
         before = time.time_ns() // 1_000_000

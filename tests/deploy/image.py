@@ -126,7 +126,7 @@ def deliver(world: World, store: Store) -> str:
         broker.create(NewTopic("orders.timeout", 2, 1))
         settings = world.folder / "image-config"
         settings.mkdir()
-        (settings / "delaybridge.yaml").write_text("targets: [orders.timeout]\nreplication: 1\npartitions: 4\n")
+        (settings / "delaybridge.yaml").write_text("targets: [orders.timeout]\nreplication: 1\npartitions: 4\nhold: 1s\n")
         settings.chmod(0o755)
         # Without its capabilities, only this user can read it.
         (settings / "delaybridge.yaml").chmod(0o400)

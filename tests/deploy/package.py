@@ -116,7 +116,7 @@ def lifetime(world: World, root: Path) -> str:
         config = root / CONFIG[1:]
         text = config.read_text().replace("localhost:9092", broker.bootstrap)
         text = re.sub(r"^# targets: .*$", "targets: [orders.timeout]", text, flags=re.M)
-        config.write_text(text.replace("replication: 3", "replication: 1"))
+        config.write_text(text.replace("replication: 3", "replication: 1").replace("hold: 30s", "hold: 1s"))
         inside(root, "delaybridge", "topics", "apply")
         port = reserve_ports()
         log = world.folder / "deb.log"
