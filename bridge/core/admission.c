@@ -153,6 +153,13 @@ static bool admit_cancel(struct bridge *b, struct queue *q, struct record *entry
     return true;
 }
 
+/* Returns whether the due time counts from this reading. Another reading would give another one, so
+   it must be stored in a level. */
+static bool due_is_of_reading(const struct stamp *stamp, int64_t timestamp_ms)
+{
+    return stamp->policy != 0 || timestamp_ms < 0;
+}
+
 static bool admit_schedule(struct bridge *b, struct queue *q, const struct intake *in)
 {
     const struct stamp *stamp = &in->stamp;
@@ -164,11 +171,13 @@ static bool admit_schedule(struct bridge *b, struct queue *q, const struct intak
     record->offset = q->head->offset;
     if (stamp->due_ms - b->now.wall_ms <= b->config.ladder.hold_ms)
         target_expect(b, stamp->target);
+    bool to_level = topic_is_internal(b->config.rules.allowlist.schedule, stamp->target) ||
+                    due_is_of_reading(stamp, q->head->timestamp_ms);
     struct record *request = take_head(b, q);
     struct parcel *p = request_parcel(b, q, record, in->entry);
-    b->port.release(b->port.ctx, request);
+    b->port.release(b->port.ctx, request); /* stamp points into it */
     p->until_wall_ms = stamp->due_ms;
-    p->to_level = topic_is_internal(b->config.rules.allowlist.schedule, stamp->target);
+    p->to_level = to_level;
     event_note(b, p, EVENT_ACCEPTED);
     if (stamp->policy != 0)
         event_note(b, p, EVENT_RETRY_ACCEPTED);
@@ -328,6 +337,17 @@ static void watch_silence(struct bridge *b, struct queue *q)
     q->silent_since_mono_ms = b->now.mono_ms;
 }
 
+/* Kept records give way to a head that was not admitted, whatever it waits for. Only for memory do
+   those of other queues. */
+static void make_room(struct bridge *b, struct queue *q)
+{
+    if (q->head == NULL) /* blocked, or in line */
+        return;
+    hold_spill_all(b, q);
+    if (!parcel_available(b) || !has_budget(b, q))
+        hold_give_memory(b);
+}
+
 /* A queue without a base cannot be paused, so it is in no line of bulky queues (bulk.h). Its first
    record gives it a base. Its second record waits for the next turn, which puts it in line. */
 static void admit_near(struct bridge *b, struct queue *q)
@@ -345,7 +365,7 @@ static void admit_near(struct bridge *b, struct queue *q)
             return;
         }
         if (!admit(b, q)) {
-            hold_make_room(b, q);
+            make_room(b, q);
             return;
         }
     }

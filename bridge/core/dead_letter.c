@@ -21,17 +21,6 @@ bool dead_letter_available(const struct bridge *b, const struct queue *q)
                                        lane->dead_letter_bytes < lane_share_bytes(b));
 }
 
-bool dead_letter_keep(struct bridge *b, struct parcel *p)
-{
-    int64_t cost = parcel_memory(p);
-    struct record *kept = b->port.keep(b->port.ctx, p->record);
-    if (kept == NULL)
-        return false;
-    p->record = kept;
-    b->pools.buffered_bytes += parcel_memory(p) - cost;
-    return true;
-}
-
 enum dead_letter_content dead_letter_content(const struct bridge *b, const struct record *record)
 {
     if (parcel_fits(b, wire_size(record), WIRE_ADDED_LATER))
@@ -60,11 +49,11 @@ void dead_letter_mark(struct bridge *b, struct parcel *p, const struct refusal *
 void dead_letter_record(struct bridge *b, struct parcel *p, enum code code, const char *format, ...)
 {
     struct refusal why = {.code = code};
-    va_list arguments; /* may point into the record, which dead_letter_keep replaces */
+    va_list arguments; /* may point into the record, which parcel_own replaces */
     va_start(arguments, format);
     vsnprintf(why.reason, sizeof why.reason, format, arguments);
     va_end(arguments);
-    if (!dead_letter_available(b, p->queue) || !dead_letter_keep(b, p)) {
+    if (!dead_letter_available(b, p->queue) || !parcel_own(b, p)) {
         parcel_wait(b, p, b->now.wall_ms + RESEND_MS);
         return;
     }

@@ -11,9 +11,6 @@
 
 /* Returns whether the lane of this queue may have one more dead letter. */
 bool dead_letter_available(const struct bridge *b, const struct queue *q);
-/* Copies the record out of its fetched batch. Otherwise a long wait would keep the whole batch in
-   memory. False: no memory now. */
-bool dead_letter_keep(struct bridge *b, struct parcel *p) must_check;
 /* Returns the largest content of the record that brokers accept. */
 enum dead_letter_content dead_letter_content(const struct bridge *b, const struct record *record);
 /* The parcel is for the dead-letter topic from here on. dead_letter_available must be true. */

@@ -48,15 +48,19 @@ static void measure(struct queue *q, int64_t passed_ms)
 void hold_serve(struct bridge *b)
 {
     int64_t passed_ms = b->now.mono_ms - b->hold.slice_mono_ms;
-    if (passed_ms < SLICE_MS)
+    bool slice_over = passed_ms >= SLICE_MS;
+    if (!slice_over && !b->hold.is_stale)
         return;
-    b->hold.slice_mono_ms = b->now.mono_ms;
     b->hold.undone_span = 0;
+    b->hold.is_stale = false;
+    if (slice_over)
+        b->hold.slice_mono_ms = b->now.mono_ms;
     for (int i = 0; i < b->config.lanes * b->queues_per_lane; i++) {
         struct queue *q = &b->queues[i];
         if (q->state == QUEUE_OFF)
             continue;
-        measure(q, passed_ms);
+        if (slice_over)
+            measure(q, passed_ms);
         b->hold.undone_span += q->window.next - q->window.base;
     }
 }
@@ -80,21 +84,7 @@ static bool may_be_kept(const struct parcel *p)
     bool put_back = p->withheld || p->overdue_wall_ms != 0;
     bool plain = !p->raw && p->entry_kind == ENTRY_NONE && p->dead_letter == NULL;
     bool owes_event = p->facts.types != 0 || p->settled || p->tells_first;
-    return plain && !put_back && !owes_event && !p->to_level && !p->without_level;
-}
-
-/* Copies a record of a level, which would pin its whole fetch. Returns false without memory. */
-static bool unpin(struct bridge *b, struct parcel *p)
-{
-    if (queue_is_schedule(p->queue)) /* the bridge made its envelope */
-        return true;
-    int64_t before = parcel_memory(p);
-    struct record *own = b->port.keep(b->port.ctx, p->record);
-    if (own == NULL)
-        return false;
-    p->record = own;
-    b->pools.buffered_bytes += parcel_memory(p) - before;
-    return true;
+    return plain && !put_back && !owes_event && !p->to_level && !p->without_level && !p->alone;
 }
 
 bool hold_keep(struct bridge *b, struct parcel *p, int64_t rest_ms)
@@ -102,7 +92,7 @@ bool hold_keep(struct bridge *b, struct parcel *p, int64_t rest_ms)
     struct queue *q = p->queue;
     if (rest_ms > b->config.hold_ms || !may_be_kept(p) || q->waits_for_room ||
         age_of(p) + q->rate_s * rest_ms / 1000 > window_share(b) || !has_room(b, rest_ms) ||
-        !unpin(b, p))
+        !parcel_own(b, p))
         return false;
     parcel_wait(b, p, p->until_wall_ms - b->config.ladder.hold_ms);
     parcel_keep(b, p);
@@ -130,18 +120,19 @@ void hold_spill_old(struct bridge *b, struct queue *q)
         spill(b, p);
 }
 
-/* If the window has room, memory is the reason, and records of other queues may be in the way. */
-void hold_make_room(struct bridge *b, struct queue *q)
+/* Each queue gives one record in turn, its first one. */
+void hold_give_memory(struct bridge *b)
 {
-    if (q->head == NULL) /* its queue was blocked */
-        return;
-    hold_spill_all(b, q);
-    if (!queue_fits(b, q, q->head->offset))
-        return;
-    int n = 0;
-    for (int i = 0; b->hold.bytes > 0 && i < b->config.lanes * b->queues_per_lane; i++)
-        for (struct parcel *p; n < SPILL_MAX && (p = first_kept(&b->queues[i])) != NULL; n++)
+    int queues_n = b->config.lanes * b->queues_per_lane;
+    for (int n = 0; n < SPILL_MAX && b->hold.bytes > 0;) {
+        for (int i = 0; i < queues_n && n < SPILL_MAX; i++) {
+            struct parcel *p = first_kept(&b->queues[i]);
+            if (p == NULL)
+                continue;
             spill(b, p);
+            n++;
+        }
+    }
 }
 
 static int64_t max_of(int64_t a, int64_t b)

@@ -11,7 +11,8 @@
    again.
 
    Some records are never kept. They owe an event, wait because of their target, or have no
-   envelope. Others must go to a level, since they were spilled or are the canary's.
+   envelope. Others must go to a level: they were spilled, are the canary's, or have a due time that
+   another reading would change.
 
    Invariants (hold_check):
    - a kept parcel is WAITING and OWNED, and in the list of its queue
@@ -30,8 +31,8 @@ bool hold_keep(struct bridge *b, struct parcel *p, int64_t rest_ms);
 
 /* Spill records. They hop in the same turn. */
 void hold_spill_old(struct bridge *b, struct queue *q); /* records of q were admitted */
-void hold_make_room(struct bridge *b, struct queue *q); /* the head of q waits for room */
-void hold_spill_all(struct bridge *b, struct queue *q); /* q must become empty */
+void hold_spill_all(struct bridge *b, struct queue *q); /* q waits for room, or until it is empty */
+void hold_give_memory(struct bridge *b);                /* some of all queues: memory is short */
 
 void hold_check(const struct bridge *b);
 

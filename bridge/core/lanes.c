@@ -48,6 +48,8 @@ int bridge_lane_assigned(struct bridge *b, int lane, const struct start *starts,
         if (!same)
             queue_forget_log(q);
         queue_open(b, q);
+        if (same && q->read_end < before.next)
+            q->read_end = before.next;
         if (q->missing && !was_missing)
             queue_notice_missing(b, q, &before);
         if (q->log_mismatch)

@@ -98,6 +98,17 @@ void parcel_replace(struct bridge *b, struct parcel *p, struct record *record)
     b->pools.buffered_bytes += parcel_memory(p);
 }
 
+bool parcel_own(struct bridge *b, struct parcel *p)
+{
+    int64_t cost = parcel_memory(p);
+    struct record *kept = b->port.keep(b->port.ctx, p->record);
+    if (kept == NULL)
+        return false;
+    p->record = kept;
+    b->pools.buffered_bytes += parcel_memory(p) - cost;
+    return true;
+}
+
 void parcel_has_entry(struct bridge *b, struct parcel *p, enum entry_kind kind)
 {
     p->entry_kind = (uint8_t)kind;

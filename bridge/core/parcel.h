@@ -31,6 +31,9 @@ void parcel_detach(struct bridge *b, struct parcel *p); /* from its list */
 size_t lanes_owned(const struct bridge *b);             /* at least 1 */
 /* Returns a lane's share of the quarter of the budget that lanes in trouble may use. */
 int64_t lane_share_bytes(const struct bridge *b);
+/* Copies its record, which may pin the batch that it was fetched in. Returns false without memory.
+ */
+bool parcel_own(struct bridge *b, struct parcel *p) must_check;
 /* Releases its record, and takes over another. */
 void parcel_replace(struct bridge *b, struct parcel *p, struct record *record);
 /* Returns whether brokers accept a record of this size with `added` more bytes. */

@@ -73,6 +73,7 @@ void queue_open(struct bridge *b, struct queue *q)
     q->changes = q->changes_sent = q->changes_kept = 0;
     q->rate_s = 0;
     q->rate_offset = WINDOW_UNSET;
+    b->hold.is_stale = true;
     q->read_end = window_read_end(&q->window);
     if (q->log_mismatch)
         queue_block(b, q);
@@ -146,9 +147,11 @@ void queue_reread(struct bridge *b, struct queue *q)
     bool stays_blocked = q->state == QUEUE_BLOCKED && !queue_forget_range(q);
     if (q->state == QUEUE_OFF || stays_blocked || q->window.base == WINDOW_UNSET)
         return;
-    q->read_end = q->window.next;
+    if (q->read_end < q->window.next)
+        q->read_end = q->window.next;
     window_rewind(&q->window);
     q->rate_offset = WINDOW_UNSET;
+    b->hold.is_stale = true;
     q->release_max_wall_ms = INT64_MIN;
     queue_read_on(b, q);
 }
@@ -207,6 +210,7 @@ void queue_start_at(struct queue *q, int64_t start)
         return;
     }
     q->was_passed |= w->base < start && q->parcels > 0;
+    q->rate_offset = WINDOW_UNSET;
     for (int64_t offset = w->base; offset < start && offset < w->next; offset++)
         window_done(w, offset);
     if (w->next < start) {

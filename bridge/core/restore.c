@@ -186,6 +186,8 @@ static void move_window(struct bridge *b, int lane, int64_t at)
     struct queue *q = bridge_queue(b, lane, SLOT_SCHEDULE);
     struct lane_cancels *l = &b->lanes[lane].cancels;
     window_cut(&q->window, at);
+    if (q->read_end > at)
+        q->read_end = at;
     queue_forget_log(q);
     if (q->state == QUEUE_BLOCKED) /* its position was beyond the end */
         queue_stand_in_line(b, q);

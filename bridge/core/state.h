@@ -135,7 +135,7 @@ struct parcel {
     bool alone;         /* gets a batch to itself: it, or its batch, was too large */
     bool too_large;     /* for its target: it was alone in its batch */
     bool kept;          /* WAITING: in queue.kept (hold.h) */
-    bool to_level;      /* never kept: it was spilled, or it is the canary's */
+    bool to_level;      /* never kept (hold.h) */
 };
 
 _Static_assert(sizeof(struct parcel) + IN_FLIGHT_OVERHEAD <= PARCEL_OVERHEAD,
@@ -305,6 +305,7 @@ struct hold {
     int64_t bytes;         /* memory of the kept parcels */
     int64_t undone_span;   /* offsets from the base to the next one, of all queues */
     int64_t slice_mono_ms; /* rates and span were last measured */
+    bool is_stale;         /* queues were opened or are read again since then */
 };
 
 /* The targets that operators pause or limit (withhold.h). */

@@ -56,7 +56,7 @@ static bool hops_have_time(const struct bridge *b)
 {
     const struct link *first = list_first(&b->ready[READY_HOPS]);
     return b->now.mono_ms - b->hops_since_mono_ms < hops_wait_ms(b) &&
-           b->pools.buffered_bytes < b->config.memory_bytes / 8 &&
+           b->pools.buffered_bytes - b->hold.bytes < b->config.memory_bytes / 8 &&
            list_item(first, const struct parcel, link)->dead_letter == NULL;
 }
 

@@ -243,6 +243,8 @@
     X(an_event_that_is_owed_is_not_delayed_exactly_once)                      \
     X(a_rate_that_will_fill_the_window_is_foreseen)                           \
     X(a_burst_spills_the_oldest_records)                                      \
+    X(a_due_time_that_only_this_reading_knows_is_stored)                      \
+    X(a_lane_full_of_dead_letters_spills_no_other)                            \
     X(a_large_request_does_not_wait_for_kept_records)                         \
     X(memory_of_kept_records_is_given_to_other_lanes)                         \
     X(a_spilled_record_is_not_kept_again)                                     \

@@ -89,7 +89,7 @@ void a_rebalance_keeps_records_again(struct world *w)
     story_pass(w, 500);
     story_regroup(w);
     story_pass(w, 500);
-    expect(w, kept_now(w) == 2 && COUNT(w, hops) == 1 && COUNT(w, reread) == 1);
+    expect(w, kept_now(w) == 2 && COUNT(w, hops) == 1 && COUNT(w, reread) == 2);
     story_until(w, two[0]->delivered == 1 && two[1]->delivered == 1);
     expect(w, COUNT(w, lateness_max_ms) < 100 && w->repeats == 0);
     story_finish(w);
@@ -292,6 +292,41 @@ void a_burst_spills_the_oldest_records(struct world *w)
         story_pass(w, 5);
     }
     expect(w, COUNT(w, spilled) > 0 && COUNT(w, window_full) == 0);
+    story_finish(w);
+}
+
+/* The next reading would begin its delay again. */
+void a_due_time_that_only_this_reading_knows_is_stored(struct world *w)
+{
+    story_begin(w);
+    open_held(w);
+    struct ask ask = {.target = TARGET_A, .delay_ms = 20000, .no_timestamp = true};
+    struct request *undated = workload_send(w, &ask);
+    story_pass(w, 10000);
+    expect(w, COUNT(w, hops) > 0);
+    story_crash(w);
+    story_restart(w);
+    story_until(w, undated->delivered == 1);
+    expect(w, w->now_ms < 21000);
+    story_finish(w);
+}
+
+/* Dead letters of a lane whose partition has no leader fill its share of them, not memory. */
+void a_lane_full_of_dead_letters_spills_no_other(struct world *w)
+{
+    story_begin(w);
+    w->setup.lanes = 2;
+    open_held(w);
+    struct request *kept = story_ask_lane(w, 0, TARGET_A, 25000);
+    story_pass(w, 500);
+    world_take_leader(w, CHAINS_DEAD + 1, w->now_ms + 10000);
+    for (int i = 0; i < 600; i++) {
+        struct ask ask = {.lane = 1, .target = TARGET_A, .fault = CODE_BAD_TIME};
+        workload_send(w, &ask);
+    }
+    story_pass(w, 5000);
+    expect(w, COUNT(w, refused) < 600 && COUNT(w, spilled) == 0 && kept_now(w) == 1);
+    story_until(w, kept->delivered == 1);
     story_finish(w);
 }
 

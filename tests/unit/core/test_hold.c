@@ -108,3 +108,24 @@ Test(hold, the_first_slice_of_a_lane_has_no_rate)
     fixture_turn();
     cr_expect_eq(q->rate_s, 44);
 }
+
+Test(hold, records_of_a_lane_that_is_read_again_take_no_room)
+{
+    struct queue *q = fixture_queue(LEVEL);
+    fixture_turn();
+    fixture_pass(250);
+    fixture_turn();
+    fx.b->hold.undone_span = 1000000;
+    fixture_turn();
+    cr_expect_eq(fx.b->hold.undone_span, 1000000);
+    queue_reread(fx.b, q);
+    fixture_turn();
+    cr_expect_eq(fx.b->hold.undone_span, 0);
+}
+
+Test(hold, a_record_that_is_tried_alone_is_not_kept)
+{
+    struct parcel *p = fixture_parcel(LEVEL, START, BEGIN_WALL_MS + REST_MS);
+    p->alone = true;
+    cr_expect(!hold_keep(fx.b, p, REST_MS));
+}
