@@ -13,8 +13,8 @@ static void print_text(const struct ladder *ladder, const struct chain *chain,
                        const struct longer_levels *longer)
 {
     char text[DURATION_TEXT_MAX], times[16] = "", hops[COUNTED_MAX];
-    printf("%s: ", duration_format(chain->delay_ms, text));
-    puts(counted(chain->hops, "hop", hops));
+    counted(chain->hops, "hop", hops);
+    printf("%s: %s\n", duration_format(chain->delay_ms, text), hops);
     for (int i = 0, run; i < chain->shown; i += run) {
         run = 1; /* the same level several times is one line */
         while (i + run < chain->shown && chain->levels[i + run] == chain->levels[i])
@@ -32,8 +32,11 @@ static void print_text(const struct ladder *ladder, const struct chain *chain,
         printf("and %s in memory\n", duration_format(chain->with_room_in_memory_ms, text));
     }
     counted(chain->hops, "hop", hops);
-    printf("bytes written for each byte of the request: %" PRId64 " (1 request, %s, 1 delivery)\n",
+    printf("bytes written for each byte of the request: %" PRId64 " (1 request, %s, 1 delivery)",
            chain->hops + 2, hops);
+    if (chain->with_room_hops < chain->hops)
+        printf(", %" PRId64 " with room", chain->with_room_hops + 2);
+    puts("");
     printf("a cancel is kept for: %s\n",
            duration_format(cancel_life_of(chain, ladder).kept_ms, text));
     char levels[LONGER_TEXT_MAX];
