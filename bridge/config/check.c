@@ -60,14 +60,16 @@ static int check_ladder(struct loader *loader)
     struct ladder_fault fault;
     struct ladder *ladder = &loader->config->ladder;
     ladder->hold_ms = loader->config->hold_ms;
-    if (ladder_check(ladder, &fault) == 0) {
-        int64_t least_ms = ladder->level_ms[0] - ladder->slack_ms;
-        int64_t usual_ms = ladder->hold_ms < LADDER_HOLD_MS ? ladder->hold_ms : LADDER_HOLD_MS;
-        ladder->hold_ms = least_ms > usual_ms ? least_ms : usual_ms;
-        return 0;
+    if (ladder_check(ladder, &fault) != 0) {
+        struct setting setting = setting_of(loader, ladder_key(loader, fault.field));
+        return config_refuse(loader, &setting, NULL, "%s", fault.why);
     }
-    struct setting setting = setting_of(loader, ladder_key(loader, fault.field));
-    return config_refuse(loader, &setting, NULL, "%s", fault.why);
+    int64_t least_ms = ladder->level_ms[0] - ladder->slack_ms;
+    if (ladder->hold_ms > LADDER_HOLD_MS)
+        ladder->hold_ms = LADDER_HOLD_MS;
+    if (ladder->hold_ms < least_ms)
+        ladder->hold_ms = least_ms;
+    return 0;
 }
 
 static int check_retired(struct loader *loader)

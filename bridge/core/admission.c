@@ -13,6 +13,7 @@
 #include "bridge/core/parcel.h"
 #include "bridge/core/queue.h"
 #include "bridge/core/ready.h"
+#include "bridge/core/restore.h"
 #include "bridge/core/state.h"
 #include "bridge/core/target.h"
 #include "bridge/core/unreadable.h"
@@ -53,20 +54,9 @@ static struct record *take_head(struct bridge *b, struct queue *q)
     return record;
 }
 
-/* The next owner recognizes the schedule topic by it. */
-static void note_witness(struct bridge *b, const struct queue *q)
+static bool is_internal(const struct bridge *b, struct bytes target)
 {
-    struct lane_cancels *l = &b->lanes[q->id.lane].cancels;
-    const struct record *record = q->head;
-    const struct log_witness *newest = same_log_newest(&l->same_log);
-    if (!b->cancels.is_on || (newest != NULL && record->offset <= newest->offset))
-        return;
-    struct log_witness witness = {.offset = record->offset,
-                                  .timestamp_ms = record->timestamp_ms,
-                                  .era = eras_of(&l->eras, record->offset),
-                                  .is_record = true,
-                                  .checksum = (uint32_t)record_checksum(record)};
-    same_log_note(&l->same_log, &witness, b->now.wall_ms);
+    return topic_is_internal(b->config.rules.allowlist.schedule, target);
 }
 
 /* A request while it is judged. */
@@ -153,11 +143,11 @@ static bool admit_cancel(struct bridge *b, struct queue *q, struct record *entry
     return true;
 }
 
-/* Returns whether the due time counts from this reading. Another reading would give another one, so
-   it must be stored in a level. */
-static bool due_is_of_reading(const struct stamp *stamp, int64_t timestamp_ms)
+/* Returns whether the head must go to a level (hold.h). It is the canary's, or its due time counts
+   from this reading. Another reading would change it. */
+static bool needs_level(const struct bridge *b, const struct queue *q, const struct stamp *stamp)
 {
-    return stamp->policy != 0 || timestamp_ms < 0;
+    return stamp->policy != 0 || q->head->timestamp_ms < 0 || is_internal(b, stamp->target);
 }
 
 static bool admit_schedule(struct bridge *b, struct queue *q, const struct intake *in)
@@ -171,8 +161,7 @@ static bool admit_schedule(struct bridge *b, struct queue *q, const struct intak
     record->offset = q->head->offset;
     if (stamp->due_ms - b->now.wall_ms <= b->config.ladder.hold_ms)
         target_expect(b, stamp->target);
-    bool to_level = topic_is_internal(b->config.rules.allowlist.schedule, stamp->target) ||
-                    due_is_of_reading(stamp, q->head->timestamp_ms);
+    bool to_level = needs_level(b, q, stamp);
     struct record *request = take_head(b, q);
     struct parcel *p = request_parcel(b, q, record, in->entry);
     b->port.release(b->port.ctx, request); /* stamp points into it */
@@ -216,7 +205,7 @@ static bool is_misplaced(const struct bridge *b, const struct queue *q)
    voids older requests, and becomes a dead letter. */
 static bool admit_request(struct bridge *b, struct queue *q)
 {
-    note_witness(b, q);
+    restore_note_witness(b, q);
     struct intake in = {.entry = NULL};
     enum code code = request_parse(&b->config.rules, (uint32_t)q->id.lane, q->head, b->now.wall_ms,
                                    &in.stamp, &in.why);
@@ -274,7 +263,7 @@ static bool admit_waiting(struct bridge *b, struct queue *q)
                      until_wall_ms - b->now.wall_ms <= b->config.ladder.hold_ms;
     if (last_stop)
         target_expect(b, q->head_target);
-    bool to_level = topic_is_internal(b->config.rules.allowlist.schedule, q->head_target);
+    bool to_level = is_internal(b, q->head_target);
     struct parcel *p = parcel_new(b, q, take_head(b, q));
     notes_recall(b, p);
     p->to_level = to_level;

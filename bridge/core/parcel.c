@@ -46,7 +46,6 @@ struct parcel *parcel_new(struct bridge *b, struct queue *q, struct record *reco
 static void count_kept(struct bridge *b, const struct parcel *p, int n)
 {
     b->hold.bytes += n * parcel_memory(p);
-    counter_set(&b->stats->kept_bytes, (uint64_t)b->hold.bytes);
     counter_set(&b->stats->kept_records, counter_read(&b->stats->kept_records) + (uint64_t)n);
 }
 

@@ -26,7 +26,7 @@ void parcel_foresee(struct parcel *p);
 void parcel_wait(struct bridge *b, struct parcel *p, int64_t at_wall_ms); /* in the wheel */
 /* A parcel that waits is kept in place of a level (hold.h), until it is detached or unkept. */
 void parcel_keep(struct bridge *b, struct parcel *p);
-void parcel_unkeep(struct bridge *b, struct parcel *p); /* it need not be kept */
+void parcel_unkeep(struct bridge *b, struct parcel *p); /* even if it is not kept */
 void parcel_detach(struct bridge *b, struct parcel *p); /* from its list */
 size_t lanes_owned(const struct bridge *b);             /* at least 1 */
 /* Returns a lane's share of the quarter of the budget that lanes in trouble may use. */

@@ -15,6 +15,8 @@ void restore_serve(struct bridge *b);
 /* Adapts to a lane whose parcels were all forgotten, and which is read again: forgets a seal in
    flight, and writes a cut again. */
 void restore_forgot_parcels(struct bridge *b, int lane);
+/* Notes the head of an open schedule queue. The next owner recognizes the log by it. */
+void restore_note_witness(struct bridge *b, const struct queue *q);
 /* A new era of the schedule topic begins at this offset: the record of a cut was read or stored. */
 void restore_begin_era(struct bridge *b, int lane, uint8_t era, int64_t at);
 /* Continues after the acknowledgement of a cut. */

@@ -120,6 +120,21 @@ static void request_record(struct bridge *b, int lane, const struct record *reco
     }
 }
 
+void restore_note_witness(struct bridge *b, const struct queue *q)
+{
+    struct lane_cancels *l = &b->lanes[q->id.lane].cancels;
+    const struct record *record = q->head;
+    const struct log_witness *newest = same_log_newest(&l->same_log);
+    if (!b->cancels.is_on || (newest != NULL && record->offset <= newest->offset))
+        return;
+    struct log_witness witness = {.offset = record->offset,
+                                  .timestamp_ms = record->timestamp_ms,
+                                  .era = eras_of(&l->eras, record->offset),
+                                  .is_record = true,
+                                  .checksum = (uint32_t)record_checksum(record)};
+    same_log_note(&l->same_log, &witness, b->now.wall_ms);
+}
+
 void bridge_loaded(struct bridge *b, int lane, const struct record *record)
 {
     struct lane_cancels *l = &b->lanes[lane].cancels;

@@ -137,6 +137,7 @@ int64_t bridge_turn(struct bridge *b, struct now now)
     outcome_watch_silence(b);
     progress_trim(b);
     counter_set(&b->stats->buffered_bytes, (uint64_t)b->pools.buffered_bytes);
+    counter_set(&b->stats->kept_bytes, (uint64_t)b->hold.bytes);
     return wait_ms(b);
 }
 
